@@ -1,0 +1,57 @@
+//! Records what happened on the way: repairs, clippings, limits. Nothing is silent.
+
+use serde::{Deserialize, Serialize};
+
+/// Something a user should know of, gathered over rounds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// To which component, from 0; none if to the fit as a whole.
+    pub component: Option<usize>,
+    /// First round it happened in.
+    pub first: u64,
+    /// Last round it happened in.
+    pub last: u64,
+    /// In how many rounds.
+    pub count: u64,
+}
+
+/// Kinds of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// An empty component was moved to a row drawn from the data.
+    Reseeded,
+    /// A component with too few rows had its covariance blended with the previous one.
+    Blended,
+    /// A component's estimated covariance was singular; the previous one was kept.
+    CovarianceKept,
+    /// A component was empty once more after five reseeds and kept its last good parameters.
+    ParametersKept,
+    /// The floor raised a component's smallest variances.
+    Clipped,
+    /// The fit ended because of the limit on rounds.
+    RoundLimit,
+    /// Restarts ended with likelihoods that differ by more than the tolerance.
+    RestartsDisagree,
+    /// Row weights are not whole numbers, so each row's label carried its whole weight.
+    FractionalWeights,
+}
+
+impl EventKind {
+    /// Whether the update of the round was not the plain maximum: monotony is not promised then.
+    pub fn is_repair(self) -> bool {
+        matches!(self, Self::Reseeded | Self::Blended | Self::CovarianceKept | Self::ParametersKept)
+    }
+}
+
+/// Adds an occurrence to the events.
+pub(crate) fn record(events: &mut Vec<Event>, kind: EventKind, component: Option<usize>, round: u64) {
+    if let Some(event) = events.iter_mut().find(|event| event.kind == kind && event.component == component) {
+        event.last = round;
+        event.count += 1;
+    } else {
+        events.push(Event { kind, component, first: round, last: round, count: 1 });
+    }
+}

@@ -1,0 +1,142 @@
+//! Drives a fit: restarts, rounds, convergence; the one loop is [`Run::go`].
+
+mod event;
+mod observer;
+mod options;
+mod run;
+mod termination;
+mod update;
+
+pub use event::{Event, EventKind};
+pub use observer::{Observer, Quiet};
+pub use options::{Algorithm, Options, SemResult};
+pub use run::{Run, State};
+pub use termination::Termination;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::family::{Family, Floor};
+use crate::pass::{Engine, Threads};
+use crate::start::start as first_model;
+use crate::{Error, FullGaussian, Mixture, Rows, Start};
+
+/// What a fit found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Fit<F: Family> {
+    /// The model.
+    pub model: Mixture<F>,
+    /// Its log-likelihood for each unit of weight, in nats.
+    pub mean_ln_likelihood: f64,
+    /// Rounds of the restart that won.
+    pub rounds: u64,
+    /// Why that restart ended.
+    pub termination: Termination,
+    /// Log-likelihood that each restart ended with, in their order.
+    pub restarts: Vec<f64>,
+    /// Which of them won, from 0.
+    pub winner: usize,
+    /// What happened on the way of the restart that won.
+    pub events: Vec<Event>,
+}
+
+/// Fits a mixture of full-covariance Gaussians to rows in memory, on all threads.
+///
+/// Cost a round: O(N K D²). Memory: the rows and a few chunks. See [`fit`] for other families,
+/// engines and observers.
+pub fn fit_rows(
+    rows: &Rows<'_>,
+    n_components: usize,
+    start: &Start<FullGaussian>,
+    options: &Options,
+) -> Result<Fit<FullGaussian>, Error> {
+    fit(&Threads::new(rows)?, n_components, start, options, &Quiet)
+}
+
+/// Fits a mixture with an engine: starts, runs to the end, and keeps the best of all restarts.
+pub fn fit<F: Family, E: Engine<F> + Sync>(
+    engine: &E,
+    n_components: usize,
+    start: &Start<F>,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Fit<F>, Error> {
+    options.check()?;
+    check_components(engine, n_components, start)?;
+    let floor =
+        Floor { regularization: options.regularization, ridge: options.ridge, scale: engine.summary().scale.clone() };
+    let restart = |restart: u64| -> Result<Run<F>, Error> {
+        let model = first_model(engine, n_components, start, (options.seed, restart), &floor)?;
+        let mut run = Run::new(State::new(model, restart, floor.clone()));
+        run.go(engine, options, observer)?;
+        Ok(run)
+    };
+    // Few chunks leave threads idle within a round; then restarts share them.
+    let side_by_side = engine.n_chunks() < 2 * rayon::current_num_threads();
+    let runs: Vec<Run<F>> = if side_by_side {
+        (0..options.restarts).into_par_iter().map(restart).collect::<Result<_, _>>()?
+    } else {
+        let mut runs = Vec::new();
+        for number in 0..options.restarts {
+            runs.push(restart(number)?);
+            if observer.is_stopped() {
+                break;
+            }
+        }
+        runs
+    };
+    Ok(best_of(&runs, engine, options))
+}
+
+fn check_components<F: Family>(engine: &impl Engine<F>, n_components: usize, start: &Start<F>) -> Result<(), Error> {
+    if n_components == 0 {
+        return Err(Error::Option { option: "the number of components", expected: "at least 1", value: "0".into() });
+    }
+    if let Start::Model(model) = start
+        && model.n_components() != n_components
+    {
+        return Err(Error::Option {
+            option: "the number of components",
+            expected: "that of the initial model",
+            value: n_components.to_string(),
+        });
+    }
+    let n_distinct = engine.distinct(n_components)?.len();
+    if n_distinct < n_components {
+        return Err(Error::TooFewDistinctRows { n_components, n_distinct });
+    }
+    Ok(())
+}
+
+fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Options) -> Fit<F> {
+    let results: Vec<(Mixture<F>, f64)> = runs.iter().map(|run| run.result(options)).collect();
+    let restarts: Vec<f64> = results.iter().map(|(_, likelihood)| *likelihood).collect();
+    let mut winner = 0;
+    for (number, likelihood) in restarts.iter().enumerate() {
+        if *likelihood > restarts[winner] {
+            winner = number;
+        }
+    }
+    let run = &runs[winner];
+    let mut events = run.state().events.clone();
+    if run.termination() == Termination::RoundLimit && options.tolerance > 0.0 {
+        event::record(&mut events, EventKind::RoundLimit, None, run.state().round);
+    }
+    if options.algorithm == Algorithm::Sem && engine.is_weighted() && !engine.summary().whole_weights {
+        event::record(&mut events, EventKind::FractionalWeights, None, 0);
+    }
+    let least = restarts.iter().copied().fold(f64::INFINITY, f64::min);
+    if restarts[winner] - least > options.tolerance.max(1e-9) {
+        event::record(&mut events, EventKind::RestartsDisagree, None, 0);
+    }
+    Fit {
+        model: results[winner].0.clone(),
+        mean_ln_likelihood: restarts[winner],
+        rounds: run.state().round,
+        termination: run.termination(),
+        restarts,
+        winner,
+        events,
+    }
+}

@@ -1,0 +1,27 @@
+//! Lets others watch a fit and stop it.
+
+/// Someone who watches a fit. All hooks are empty by default; restarts may call them side by side.
+///
+/// The order in each restart: `pass_started(t)`, `evaluated(t)`, then unless the fit ends there
+/// `updated(t + 1)`.
+pub trait Observer: Sync {
+    /// A pass under the model after round `round` begins.
+    fn pass_started(&self, _restart: u64, _round: u64) {}
+
+    /// The log-likelihood (a mean, in nats) of the model after round `round` is known.
+    fn evaluated(&self, _restart: u64, _round: u64, _mean_ln_likelihood: f64) {}
+
+    /// Round `round` is done, with so many repairs and clippings.
+    fn updated(&self, _restart: u64, _round: u64, _n_repairs: u64) {}
+
+    /// Whether the fit should end after the current round.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Quiet;
+
+impl Observer for Quiet {}

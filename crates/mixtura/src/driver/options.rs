@@ -1,0 +1,96 @@
+//! Collects what a user may choose about a fit, and checks it once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// How posteriors become weights, round after round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Expectation maximisation: rows belong to components by their posteriors (Dempster et al. 1977).
+    #[default]
+    Em,
+    /// Stochastic EM: rows belong to components drawn from their posteriors (Celeux and Diebolt 1985).
+    Sem,
+    /// Classification EM: rows belong to their most probable components (Celeux and Govaert 1992).
+    Cem,
+}
+
+/// Which of SEM's models is the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SemResult {
+    /// The one of highest likelihood among all that were visited.
+    #[default]
+    Best,
+    /// The last one.
+    Last,
+}
+
+/// What a user may choose about a fit.
+///
+/// ```
+/// use mixtura::{Algorithm, Options};
+///
+/// let options = Options { algorithm: Algorithm::Sem, rounds: 50, ..Options::default() };
+/// assert!(options.check().is_ok());
+/// let wrong = Options { tolerance: -1.0, ..Options::default() };
+/// assert_eq!(wrong.check().unwrap_err().to_string(), "tolerance must be a finite number of at least 0, not -1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// The algorithm; default EM.
+    pub algorithm: Algorithm,
+    /// Which of SEM's models is the answer; default the best.
+    pub result: SemResult,
+    /// Limit on rounds, at least 0; default 1000.
+    pub rounds: u64,
+    /// EM and CEM stop when the mean log-likelihood changes by less, in nats a row; at least 0,
+    /// default 1e-6. With 0 every algorithm runs exactly `rounds` rounds.
+    pub tolerance: f64,
+    /// Number of starts, at least 1; default 1.
+    pub restarts: u64,
+    /// Least variance in units of the squared robust column scale, at least 0; default 1e-9, 0 = none.
+    pub regularization: f64,
+    /// Added to every variance, in the data's squared units, at least 0; default 0.
+    pub ridge: f64,
+    /// Seed of all random draws; default 0.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::default(),
+            result: SemResult::default(),
+            rounds: 1000,
+            tolerance: 1e-6,
+            restarts: 1,
+            regularization: 1e-9,
+            ridge: 0.0,
+            seed: 0,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses values out of range.
+    pub fn check(&self) -> Result<(), Error> {
+        let numbers = [("tolerance", self.tolerance), ("regularization", self.regularization), ("ridge", self.ridge)];
+        for (option, value) in numbers {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::Option {
+                    option,
+                    expected: "a finite number of at least 0",
+                    value: value.to_string(),
+                });
+            }
+        }
+        if self.restarts == 0 {
+            return Err(Error::Option { option: "restarts", expected: "at least 1", value: "0".into() });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Runs one restart from its first model to its end; its state can be saved and continued.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Event;
+use super::termination::is_flat;
+use super::update::update;
+use super::{Algorithm, Observer, Options, SemResult, Termination};
+use crate::family::{Family, Floor};
+use crate::pass::{Assignment, Engine, Pass};
+use crate::random::{Address, Purpose};
+use crate::{Error, Mixture};
+
+/// Everything that a restart needs to go on: save it between rounds, continue with the same bits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct State<F: Family> {
+    /// Number of the restart, from 0.
+    pub restart: u64,
+    /// Rounds done.
+    pub round: u64,
+    /// The model after them.
+    pub model: Mixture<F>,
+    /// Least spread of components.
+    pub floor: Floor,
+    /// Mean log-likelihoods of all models evaluated so far, the initial one first.
+    pub likelihoods: Vec<f64>,
+    /// The best model evaluated so far.
+    pub best: Option<(Mixture<F>, f64)>,
+    /// How often each component was moved to a new place.
+    pub reseeds: Vec<u32>,
+    /// Last round with a repair: stopping rules look only at what came after.
+    pub repaired: Option<u64>,
+    /// What happened so far.
+    pub events: Vec<Event>,
+}
+
+impl<F: Family> State<F> {
+    /// Before the first round.
+    pub fn new(model: Mixture<F>, restart: u64, floor: Floor) -> Self {
+        let reseeds = vec![0; model.n_components()];
+        Self {
+            restart,
+            round: 0,
+            model,
+            floor,
+            likelihoods: Vec::new(),
+            best: None,
+            reseeds,
+            repaired: None,
+            events: Vec::new(),
+        }
+    }
+}
+
+/// One restart under way.
+#[derive(Debug)]
+pub struct Run<F: Family> {
+    state: State<F>,
+    termination: Termination,
+}
+
+impl<F: Family> Run<F> {
+    /// A run from a state, fresh or saved.
+    pub fn new(state: State<F>) -> Self {
+        Self { state, termination: Termination::RoundLimit }
+    }
+
+    /// The state, to look at or to save.
+    pub fn state(&self) -> &State<F> {
+        &self.state
+    }
+
+    /// Why the run ended.
+    pub fn termination(&self) -> Termination {
+        self.termination
+    }
+
+    /// The one loop: model → pass → statistics → model, until a stopping rule holds.
+    ///
+    /// The likelihood of a model falls out of the pass that makes the next one, so the last model
+    /// costs one pass more.
+    pub fn go<E: Engine<F>>(&mut self, engine: &E, options: &Options, observer: &dyn Observer) -> Result<(), Error> {
+        let centre = &engine.summary().centre;
+        loop {
+            let (restart, round) = (self.state.restart, self.state.round);
+            observer.pass_started(restart, round);
+            let assignment = self.assignment(options);
+            let pass = Pass { model: self.state.model.clone(), centre: centre.clone(), assignment };
+            let tally = engine.run(&pass)?;
+            let likelihood = tally.mean_ln_likelihood();
+            self.note(likelihood);
+            observer.evaluated(restart, round, likelihood);
+            if let Some(termination) = self.verdict(options, observer) {
+                self.termination = termination;
+                return Ok(());
+            }
+            let n_repairs = update(engine, options, &mut self.state, &tally)?;
+            self.state.round += 1;
+            observer.updated(restart, self.state.round, n_repairs);
+        }
+    }
+
+    /// The answer: for SEM as the options say, else the last model; the best if interrupted.
+    pub fn result(&self, options: &Options) -> (Mixture<F>, f64) {
+        let wants_best = options.algorithm == Algorithm::Sem && options.result == SemResult::Best;
+        match &self.state.best {
+            Some(best) if wants_best || self.termination == Termination::Interrupted => best.clone(),
+            _ => (self.state.model.clone(), self.state.likelihoods.last().copied().unwrap_or(f64::NAN)),
+        }
+    }
+
+    fn assignment(&self, options: &Options) -> Assignment {
+        if self.state.round >= options.rounds {
+            return Assignment::Evaluate;
+        }
+        match options.algorithm {
+            Algorithm::Em => Assignment::Soft,
+            Algorithm::Cem => Assignment::Hard,
+            Algorithm::Sem => Assignment::Sampled(Address {
+                seed: options.seed,
+                restart: self.state.restart,
+                round: self.state.round,
+                purpose: Purpose::Label,
+            }),
+        }
+    }
+
+    fn note(&mut self, likelihood: f64) {
+        // A run that was interrupted and goes on evaluates its last model again.
+        self.state.likelihoods.truncate(self.state.round as usize);
+        self.state.likelihoods.push(likelihood);
+        if self.state.best.as_ref().is_none_or(|(_, best)| likelihood > *best) {
+            self.state.best = Some((self.state.model.clone(), likelihood));
+        }
+    }
+
+    fn verdict(&self, options: &Options, observer: &dyn Observer) -> Option<Termination> {
+        if observer.is_stopped() {
+            return Some(Termination::Interrupted);
+        }
+        let likelihoods = &self.state.likelihoods;
+        // Models from the last repaired one on: likelihoods of earlier ones are of another chain.
+        let since = self.state.repaired.map_or(0, |round| round as usize);
+        if options.tolerance > 0.0 {
+            match options.algorithm {
+                Algorithm::Em | Algorithm::Cem => {
+                    if let [.., before, after] = likelihoods[since..]
+                        && (after - before).abs() < options.tolerance
+                    {
+                        return Some(Termination::Converged);
+                    }
+                }
+                Algorithm::Sem if is_flat(&likelihoods[since..]) => return Some(Termination::Flat),
+                Algorithm::Sem => {}
+            }
+        }
+        (self.state.round >= options.rounds).then_some(Termination::RoundLimit)
+    }
+}

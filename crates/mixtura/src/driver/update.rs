@@ -1,0 +1,108 @@
+//! Makes the next model from statistics, and repairs components that have become degenerate.
+
+use super::event::{EventKind, record};
+use super::run::State;
+use super::{Algorithm, Options};
+use crate::Error;
+use crate::family::{Family, Fate, Moments, Outcome};
+use crate::pass::{Engine, Tally};
+use crate::random::{Address, Purpose};
+
+/// Reseeds after which an empty component is left alone.
+const MOST_RESEEDS: u32 = 5;
+/// EM counts a component as empty below this share of the total weight.
+const EMPTY_SHARE: f64 = 1e-10;
+
+/// Replaces the state's model by the next one; returns how many repairs and clippings it took.
+pub(crate) fn update<F: Family, E: Engine<F>>(
+    engine: &E,
+    options: &Options,
+    state: &mut State<F>,
+    tally: &Tally<F::Moments>,
+) -> Result<u64, Error> {
+    let fates = fates(engine, options, state, tally)?;
+    let (components, outcomes) = state.model.components.maximize(&tally.moments, &fates, &state.floor);
+    let round = state.round + 1;
+    let mut n_repairs = 0;
+    for (k, (fate, outcome)) in fates.iter().zip(&outcomes).enumerate() {
+        let of_fate = match fate {
+            Fate::Estimate => None,
+            Fate::Blend { .. } => Some(EventKind::Blended),
+            Fate::Reseed(_) => Some(EventKind::Reseeded),
+            Fate::Keep => Some(EventKind::ParametersKept),
+        };
+        let of_outcome = match outcome {
+            Outcome::Done => None,
+            Outcome::Clipped => Some(EventKind::Clipped),
+            Outcome::Kept => Some(EventKind::CovarianceKept),
+        };
+        for kind in of_fate.into_iter().chain(of_outcome) {
+            n_repairs += 1;
+            record(&mut state.events, kind, Some(k), round);
+            if kind.is_repair() {
+                state.repaired = Some(round);
+            }
+        }
+    }
+    state.model.weights = mixing_weights(&state.model.weights, tally, &fates);
+    state.model.components = components;
+    Ok(n_repairs)
+}
+
+/// Decides what is to become of each component.
+fn fates<F: Family, E: Engine<F>>(
+    engine: &E,
+    options: &Options,
+    state: &mut State<F>,
+    tally: &Tally<F::Moments>,
+) -> Result<Vec<Fate>, Error> {
+    let least = state.model.components.least_rows();
+    let mut fates = Vec::with_capacity(state.model.n_components());
+    for k in 0..state.model.n_components() {
+        let is_empty = tally.moments.weight(k) <= EMPTY_SHARE * tally.weight;
+        let n_rows = match options.algorithm {
+            Algorithm::Em => None,
+            Algorithm::Sem | Algorithm::Cem => Some(tally.moments.effective_rows(k)),
+        };
+        fates.push(match n_rows {
+            _ if is_empty && state.reseeds[k] >= MOST_RESEEDS => Fate::Keep,
+            _ if is_empty => {
+                state.reseeds[k] += 1;
+                Fate::Reseed(drawn_row(engine, options, state, k)?)
+            }
+            Some(n_rows) if n_rows < least => Fate::Blend { n_rows },
+            _ => Fate::Estimate,
+        });
+    }
+    Ok(fates)
+}
+
+fn drawn_row<F: Family, E: Engine<F>>(
+    engine: &E,
+    options: &Options,
+    state: &State<F>,
+    component: usize,
+) -> Result<Vec<f64>, Error> {
+    let address = Address { seed: options.seed, restart: state.restart, round: state.round, purpose: Purpose::Reseed };
+    Ok(engine.sample(1, &mut address.item(component as u64))?.row(0))
+}
+
+/// Shares of the total weight; 1/K for a reseeded component, the previous weight for a kept one,
+/// and the others scaled to what is left.
+fn mixing_weights<M: Moments>(previous: &[f64], tally: &Tally<M>, fates: &[Fate]) -> Vec<f64> {
+    let n_components = previous.len();
+    let fixed = |k: usize| match fates[k] {
+        Fate::Reseed(_) => Some(1.0 / n_components as f64),
+        Fate::Keep => Some(previous[k]),
+        Fate::Estimate | Fate::Blend { .. } => None,
+    };
+    let fixed_sum: f64 = (0..n_components).filter_map(fixed).sum();
+    let free_sum: f64 = (0..n_components).filter(|&k| fixed(k).is_none()).map(|k| tally.moments.weight(k)).sum();
+    if fixed_sum == 0.0 {
+        return (0..n_components).map(|k| tally.moments.weight(k) / tally.weight).collect();
+    }
+    // Components that have rows keep at least one share, however many others are fixed.
+    let left = if free_sum > 0.0 { (1.0 - fixed_sum).max(1.0 / n_components as f64) } else { 0.0 };
+    let whole = fixed_sum + left;
+    (0..n_components).map(|k| fixed(k).unwrap_or_else(|| left * tally.moments.weight(k) / free_sum) / whole).collect()
+}

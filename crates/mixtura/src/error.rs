@@ -1,0 +1,154 @@
+//! Names everything that can go wrong in the library, with the place and the value.
+
+use thiserror::Error;
+
+/// Why the library refused to do something.
+///
+/// Rows, columns and components are counted from 1 in messages and from 0 in fields.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value is NaN or infinite.
+    #[error("row {}, column {}: value {value} is not finite", row + 1, column + 1)]
+    NotFinite {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// There are no rows.
+    #[error("no rows")]
+    NoRows,
+    /// There are no columns.
+    #[error("no columns")]
+    NoColumns,
+    /// A slice does not divide into rows of the given width.
+    #[error("{n_values} values do not divide into rows of {n_columns} columns")]
+    Ragged {
+        /// Length of the slice.
+        n_values: usize,
+        /// Width asked for.
+        n_columns: usize,
+    },
+    /// A list that belongs to the rows has another length.
+    #[error("{n_found} {what} for {n_expected} {of}")]
+    Length {
+        /// What is counted, in the plural.
+        what: &'static str,
+        /// How many were given.
+        n_found: usize,
+        /// How many are needed.
+        n_expected: usize,
+        /// What they belong to, in the plural.
+        of: &'static str,
+    },
+    /// A row weight is negative, NaN or infinite.
+    #[error("row {}: weight {weight} is not a finite number of at least 0", row + 1)]
+    Weight {
+        /// Row, from 0.
+        row: usize,
+        /// The weight found.
+        weight: f64,
+    },
+    /// All row weights are zero.
+    #[error("all row weights are zero")]
+    NoWeight,
+    /// The values of a column span so much that their squares overflow.
+    #[error("column {}: values from {minimum} to {maximum} span too much for their squares to be finite numbers", column + 1)]
+    Overflow {
+        /// Column, from 0.
+        column: usize,
+        /// Least value.
+        minimum: f64,
+        /// Greatest value.
+        maximum: f64,
+    },
+    /// More components than distinct rows were asked for.
+    #[error("{n_components} components need as many distinct rows, but there are only {n_distinct}")]
+    TooFewDistinctRows {
+        /// Components asked for.
+        n_components: usize,
+        /// Distinct rows of positive weight found.
+        n_distinct: usize,
+    },
+    /// Model and data have different numbers of columns.
+    #[error("the model has {n_model} columns, the data {n_data}")]
+    Width {
+        /// Columns of the model.
+        n_model: usize,
+        /// Columns of the data.
+        n_data: usize,
+    },
+    /// A mixing weight is not a probability, or the weights do not sum to one.
+    #[error("component weights must be at least 0 and sum to 1: {detail}")]
+    MixingWeights {
+        /// What was found.
+        detail: String,
+    },
+    /// A parameter of a component is not finite.
+    #[error("component {}: {what} {value} is not finite", component + 1)]
+    Parameter {
+        /// Component, from 0.
+        component: usize,
+        /// Which parameter.
+        what: &'static str,
+        /// The value found.
+        value: f64,
+    },
+    /// A covariance matrix is not symmetric.
+    #[error("component {}: covariance not symmetric at ({}, {}): {upper} and {lower}", component + 1, row + 1, column + 1)]
+    NotSymmetric {
+        /// Component, from 0.
+        component: usize,
+        /// Row of the matrix, from 0.
+        row: usize,
+        /// Column of the matrix, from 0.
+        column: usize,
+        /// Entry at (row, column).
+        upper: f64,
+        /// Entry at (column, row).
+        lower: f64,
+    },
+    /// A covariance matrix is not positive definite.
+    #[error("component {}: covariance not positive definite at pivot {} (value {value:e})", component + 1, pivot + 1)]
+    NotPositiveDefinite {
+        /// Component, from 0.
+        component: usize,
+        /// Pivot of the Cholesky factor, from 0.
+        pivot: usize,
+        /// The pivot's value.
+        value: f64,
+    },
+    /// An option is out of its range.
+    #[error("{option} must be {expected}, not {value}")]
+    Option {
+        /// Name of the option.
+        option: &'static str,
+        /// What is allowed.
+        expected: &'static str,
+        /// The value given.
+        value: String,
+    },
+    /// A label that a start needs has no rows.
+    #[error("label {label} has no rows of positive weight")]
+    EmptyLabel {
+        /// The label, from 0.
+        label: usize,
+    },
+    /// The threads could not be started.
+    #[error("cannot start {n_threads} threads: {reason}")]
+    Threads {
+        /// Threads asked for.
+        n_threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+    /// An engine other than threads failed.
+    #[error("the engine failed: {reason}")]
+    Engine {
+        /// What the engine said.
+        reason: String,
+    },
+}

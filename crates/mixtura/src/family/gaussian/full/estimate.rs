@@ -1,0 +1,150 @@
+//! Estimates means and covariances from moments: maximum likelihood, above the floor.
+
+use super::super::matrix::{cholesky, raise_eigenvalues_to_one};
+use super::{FullGaussian, FullMoments};
+use crate::family::{Family, Fate, Floor, Moments, Outcome};
+
+/// Spherical components about `centres`: Σ_k = (1/2D)·min_{i≠k}‖μ_k − μ_i‖²·I in units of `unit`
+/// (Dasgupta and Schulman 2007), at least the floor; a single component is as wide as the unit.
+pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> FullGaussian {
+    let n = unit.len();
+    let n_components = centres.len() / n;
+    let mut covariances = vec![0.0; n_components * n * n];
+    for (k, covariance) in covariances.chunks_exact_mut(n * n).enumerate() {
+        let others = (0..n_components).filter(|&other| other != k);
+        let nearest = others
+            .map(|other| squared_distance(&centres[k * n..][..n], &centres[other * n..][..n], unit))
+            .filter(|&square| square > 0.0)
+            .fold(f64::INFINITY, f64::min);
+        let variance = if nearest.is_finite() { nearest / (2.0 * n as f64) } else { 1.0 };
+        for d in 0..n {
+            let least = floor.regularization * floor.scale[d] * floor.scale[d];
+            covariance[d * n + d] = (variance * unit[d] * unit[d]).max(least);
+        }
+    }
+    FullGaussian { n_columns: n, means: centres.to_vec(), covariances }
+}
+
+fn squared_distance(a: &[f64], b: &[f64], unit: &[f64]) -> f64 {
+    a.iter().zip(b).zip(unit).map(|((a, b), unit)| ((a - b) / unit).powi(2)).sum()
+}
+
+/// The update of every component (equations 1 and 3 of the paper), subject to Σ ⪰ F.
+pub(super) fn maximize(
+    previous: &FullGaussian,
+    moments: &FullMoments,
+    fates: &[Fate],
+    floor: &Floor,
+) -> (FullGaussian, Vec<Outcome>) {
+    let n = previous.n_columns;
+    let mut next = previous.clone();
+    let mut outcomes = Vec::with_capacity(fates.len());
+    for (k, fate) in fates.iter().enumerate() {
+        let outcome = match fate {
+            Fate::Estimate => update(&mut next, previous, moments, k, None, floor),
+            Fate::Blend { n_rows } => update(&mut next, previous, moments, k, Some(*n_rows), floor),
+            Fate::Reseed(row) => {
+                next.means[k * n..][..n].copy_from_slice(row);
+                Outcome::Done
+            }
+            Fate::Keep => Outcome::Done,
+        };
+        outcomes.push(outcome);
+    }
+    // Only now are all other means known, from which a new component takes its width.
+    if fates.iter().any(|fate| matches!(fate, Fate::Reseed(_))) {
+        let fresh = about(&next.means, &floor.scale, floor);
+        for (k, _) in fates.iter().enumerate().filter(|(_, fate)| matches!(fate, Fate::Reseed(_))) {
+            next.covariances[k * n * n..][..n * n].copy_from_slice(fresh.covariance(k));
+        }
+    }
+    (next, outcomes)
+}
+
+fn update(
+    next: &mut FullGaussian,
+    previous: &FullGaussian,
+    moments: &FullMoments,
+    component: usize,
+    blend: Option<f64>,
+    floor: &Floor,
+) -> Outcome {
+    let n = previous.n_columns;
+    let weight = moments.weight(component);
+    let shift: Vec<f64> = moments.first(component).iter().map(|sum| sum / weight).collect();
+    for (d, mean) in next.means[component * n..][..n].iter_mut().enumerate() {
+        *mean = moments.centre(component)[d] + shift[d];
+    }
+    let mut covariance = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let entry = moments.second(component, i, j) / weight - shift[i] * shift[j];
+            covariance[i * n + j] = entry;
+            covariance[j * n + i] = entry;
+        }
+        covariance[i * n + i] += floor.ridge;
+    }
+    if let Some(n_rows) = blend {
+        let least = previous.least_rows();
+        let share = (n_rows / least).min(1.0);
+        for (entry, old) in covariance.iter_mut().zip(previous.covariance(component)) {
+            *entry = share * *entry + (1.0 - share) * old;
+        }
+    }
+    let clipped = raise_to_floor(&mut covariance, n, floor);
+    // A pivot within rounding of zero is no variance.
+    if cholesky(&covariance, n, 4.0 * n as f64 * f64::EPSILON).is_err() {
+        return Outcome::Kept;
+    }
+    next.covariances[component * n * n..][..n * n].copy_from_slice(&covariance);
+    if clipped { Outcome::Clipped } else { Outcome::Done }
+}
+
+/// Clips the eigenvalues of F^{-1/2} S F^{-1/2} at 1 from below, F = E·diag(s²); true if any was.
+///
+/// This is the likelihood's maximum subject to S ⪰ F.
+fn raise_to_floor(covariance: &mut [f64], n: usize, floor: &Floor) -> bool {
+    if floor.regularization == 0.0 {
+        return false;
+    }
+    let root: Vec<f64> = floor.scale.iter().map(|scale| floor.regularization.sqrt() * scale).collect();
+    let mut whitened: Vec<f64> =
+        covariance.iter().enumerate().map(|(at, entry)| entry / (root[at / n] * root[at % n])).collect();
+    let before = whitened.clone();
+    let raised = raise_eigenvalues_to_one(&mut whitened, n);
+    if raised {
+        for (at, (entry, (new, old))) in covariance.iter_mut().zip(whitened.iter().zip(&before)).enumerate() {
+            *entry += (new - old) * (root[at / n] * root[at % n]);
+        }
+    }
+    raised
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floor(regularization: f64) -> Floor {
+        Floor { regularization, ridge: 0.0, scale: vec![2.0, 10.0] }
+    }
+
+    #[test]
+    fn the_floor_lifts_only_what_is_below_it() {
+        let mut covariance = vec![4.0, 0.0, 0.0, 0.0];
+        assert!(raise_to_floor(&mut covariance, 2, &floor(0.01)));
+        assert_eq!(covariance[0], 4.0);
+        assert!((covariance[3] - 1.0).abs() < 1e-15);
+        let mut high = vec![4.0, 0.3, 0.3, 50.0];
+        assert!(!raise_to_floor(&mut high, 2, &floor(0.01)));
+        assert_eq!(high, [4.0, 0.3, 0.3, 50.0]);
+    }
+
+    #[test]
+    fn a_start_is_as_wide_as_its_neighbour_is_far() {
+        // Distances 5 and 10 in plain units: variances 25/4, 25/4, 100/4.
+        let start = about(&[0.0, 0.0, 3.0, 4.0, 9.0, 12.0], &[1.0, 1.0], &floor(0.0));
+        assert_eq!(start.covariance(0), [6.25, 0.0, 0.0, 6.25]);
+        assert_eq!(start.covariance(1), [6.25, 0.0, 0.0, 6.25]);
+        assert_eq!(start.covariance(2), [25.0, 0.0, 0.0, 25.0]);
+    }
+}

@@ -1,0 +1,236 @@
+//! Is the Gaussian family with a full covariance matrix for each component.
+
+mod density;
+mod estimate;
+mod moments;
+mod sampler;
+
+use serde::{Deserialize, Serialize};
+
+use super::matrix::cholesky;
+use crate::Error;
+use crate::family::{Family, Fate, Floor, Group, InstructionSet, Outcome};
+use crate::kernels::Lanes;
+use crate::rows::shorten;
+
+pub use density::FullPrepared;
+pub use moments::{FullMoments, FullScratch};
+pub use sampler::FullSampler;
+
+/// K Gaussians in D dimensions, each with a mean and a covariance matrix of its own.
+///
+/// ```
+/// use mixtura::family::Family;
+/// use mixtura::FullGaussian;
+///
+/// let gaussian = FullGaussian::new(2, vec![0.0, 1.0], vec![2.0, 0.5, 0.5, 1.0])?;
+/// assert_eq!((gaussian.n_components(), gaussian.n_columns()), (1, 2));
+/// assert_eq!(gaussian.mean(0), [0.0, 1.0]);
+/// assert_eq!(gaussian.n_free_parameters(), 5);
+///
+/// let error = FullGaussian::new(1, vec![0.0], vec![-1.0]).unwrap_err();
+/// assert_eq!(error.to_string(), "component 1: covariance not positive definite at pivot 1 (value -1e0)");
+/// # Ok::<(), mixtura::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FullGaussian {
+    n_columns: usize,
+    means: Vec<f64>,
+    covariances: Vec<f64>,
+}
+
+impl FullGaussian {
+    /// Components from K·D means and K·D·D covariances, row-major; refused unless each covariance
+    /// is symmetric (to 1e-9 of its diagonal) and positive definite.
+    pub fn new(n_columns: usize, means: Vec<f64>, covariances: Vec<f64>) -> Result<Self, Error> {
+        if n_columns == 0 {
+            return Err(Error::NoColumns);
+        }
+        if means.is_empty() || !means.len().is_multiple_of(n_columns) {
+            return Err(Error::Ragged { n_values: means.len(), n_columns });
+        }
+        let n_components = means.len() / n_columns;
+        if covariances.len() != n_components * n_columns * n_columns {
+            return Err(Error::Length {
+                what: "covariance entries",
+                n_found: covariances.len(),
+                n_expected: n_components * n_columns * n_columns,
+                of: "entries of the matrices",
+            });
+        }
+        let mut components = Self { n_columns, means, covariances };
+        components.symmetrize()?;
+        components.check()?;
+        Ok(components)
+    }
+
+    /// Mean of a component.
+    pub fn mean(&self, component: usize) -> &[f64] {
+        &self.means[component * self.n_columns..][..self.n_columns]
+    }
+
+    /// Covariance matrix of a component, row-major.
+    pub fn covariance(&self, component: usize) -> &[f64] {
+        let n_entries = self.n_columns * self.n_columns;
+        &self.covariances[component * n_entries..][..n_entries]
+    }
+
+    fn symmetrize(&mut self) -> Result<(), Error> {
+        let n = self.n_columns;
+        for (component, matrix) in self.covariances.chunks_exact_mut(n * n).enumerate() {
+            for i in 0..n {
+                for j in 0..i {
+                    let (lower, upper) = (matrix[i * n + j], matrix[j * n + i]);
+                    let scale = (matrix[i * n + i] * matrix[j * n + j]).abs().sqrt();
+                    if (lower - upper).abs() > 1e-9 * scale {
+                        return Err(Error::NotSymmetric { component, row: j, column: i, upper, lower });
+                    }
+                    // Equal entries stay bit for bit: a model file reads back as it was written.
+                    let middle = if lower == upper { lower } else { 0.5 * (lower + upper) };
+                    matrix[i * n + j] = middle;
+                    matrix[j * n + i] = middle;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Family for FullGaussian {
+    type Prepared = FullPrepared;
+    type Moments = FullMoments;
+    type Scratch = FullScratch;
+    type Sampler = FullSampler;
+
+    const NAME: &'static str = "gaussian";
+    const STRUCTURE: Option<&'static str> = Some("full");
+
+    fn n_components(&self) -> usize {
+        self.means.len() / self.n_columns
+    }
+
+    fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    fn n_free_parameters(&self) -> usize {
+        self.n_components() * (self.n_columns + self.n_columns * (self.n_columns + 1) / 2)
+    }
+
+    fn least_rows(&self) -> f64 {
+        (self.n_columns + 1) as f64
+    }
+
+    fn centre(&self, weights: &[f64]) -> Vec<f64> {
+        let mean = |d| (0..weights.len()).map(|k| weights[k] * self.mean(k)[d]).sum();
+        (0..self.n_columns).map(mean).map(shorten).collect()
+    }
+
+    fn centres(&self) -> Vec<f64> {
+        self.means.clone()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        for component in 0..self.n_components() {
+            let bad = |values: &[f64]| values.iter().copied().find(|value| !value.is_finite());
+            if let Some(value) = bad(self.mean(component)) {
+                return Err(Error::Parameter { component, what: "mean", value });
+            }
+            if let Some(value) = bad(self.covariance(component)) {
+                return Err(Error::Parameter { component, what: "covariance entry", value });
+            }
+            cholesky(self.covariance(component), self.n_columns, 0.0).map_err(|bad| Error::NotPositiveDefinite {
+                component,
+                pivot: bad.pivot,
+                value: bad.value,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, weights: &[f64], centre: &[f64]) -> Result<FullPrepared, Error> {
+        FullPrepared::new(self, weights, centre)
+    }
+
+    fn scratch(&self, n_blocks: usize) -> FullScratch {
+        FullScratch::new(self.n_components(), self.n_columns, n_blocks)
+    }
+
+    fn no_moments(&self) -> FullMoments {
+        FullMoments::new(self.n_components(), self.n_columns)
+    }
+
+    fn reset_moments(prepared: &FullPrepared, moments: &mut FullMoments) {
+        moments.reset(prepared.centres());
+    }
+
+    fn log2_joint_into(
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        block: &[Lanes],
+        scratch: &mut FullScratch,
+        out: &mut [Lanes],
+    ) {
+        prepared.log2_joint_into(set, block, scratch, out);
+    }
+
+    fn add_weighted(
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        weights: &[Lanes],
+        scratch: &mut FullScratch,
+        moments: &mut FullMoments,
+    ) {
+        moments.add_weighted(prepared, set, group, weights, scratch);
+    }
+
+    fn add_labelled(
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        labels: &[u32],
+        scratch: &mut FullScratch,
+        moments: &mut FullMoments,
+    ) {
+        moments.add_labelled(prepared, set, group, labels, scratch);
+    }
+
+    fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self {
+        estimate::about(centres, unit, floor)
+    }
+
+    fn maximize(&self, moments: &FullMoments, fates: &[Fate], floor: &Floor) -> (Self, Vec<Outcome>) {
+        estimate::maximize(self, moments, fates, floor)
+    }
+
+    fn reordered(&self, order: &[usize]) -> Self {
+        Self {
+            n_columns: self.n_columns,
+            means: order.iter().flat_map(|&old| self.mean(old)).copied().collect(),
+            covariances: order.iter().flat_map(|&old| self.covariance(old)).copied().collect(),
+        }
+    }
+
+    fn unmapped(&self, offset: &[f64], scale: &[f64]) -> Self {
+        let inverse: Vec<f64> = scale.iter().map(|scale| 1.0 / scale).collect();
+        self.transformed(&inverse, |d, mean| mean / scale[d] + offset[d])
+    }
+
+    fn mapped(&self, offset: &[f64], scale: &[f64]) -> Self {
+        self.transformed(scale, |d, mean| (mean - offset[d]) * scale[d])
+    }
+
+    fn sampler(&self) -> Result<FullSampler, Error> {
+        FullSampler::new(self)
+    }
+}
+
+impl FullGaussian {
+    fn transformed(&self, factor: &[f64], map: impl Fn(usize, f64) -> f64) -> Self {
+        let n = self.n_columns;
+        let means = self.means.iter().enumerate().map(|(i, &mean)| map(i % n, mean)).collect();
+        let entry = |(i, &entry): (usize, &f64)| entry * (factor[i / n % n] * factor[i % n]);
+        Self { n_columns: n, means, covariances: self.covariances.iter().enumerate().map(entry).collect() }
+    }
+}

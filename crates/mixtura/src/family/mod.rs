@@ -1,0 +1,171 @@
+//! States what a component distribution must be able to do; everything else is common to all mixtures.
+
+pub mod gaussian;
+
+use std::fmt::Debug;
+
+use rand::Rng;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::kernels::Lanes;
+
+pub use crate::kernels::InstructionSet;
+
+/// The parameters of all components of a mixture, and what can be done with them.
+///
+/// The engine asks for five things: log-densities of a block of rows, statistics of weighted rows,
+/// the maximum-likelihood estimate from statistics, how few rows are too few, and draws. All
+/// components are handled at once, because they may share work or parameters.
+pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned + 'static {
+    /// What a pass needs of the parameters: factors, constants, centres.
+    type Prepared: Send + Sync;
+    /// Sufficient statistics of weighted rows.
+    type Moments: Moments;
+    /// Buffers of one worker.
+    type Scratch: Send;
+    /// Draws rows from components.
+    type Sampler: Sampler;
+
+    /// Name in model files.
+    const NAME: &'static str;
+    /// Name of the covariance structure in model files, if the family has one.
+    const STRUCTURE: Option<&'static str>;
+
+    /// Number of components.
+    fn n_components(&self) -> usize;
+    /// Number of columns.
+    fn n_columns(&self) -> usize;
+    /// Number of free parameters of all components, without the mixing weights.
+    fn n_free_parameters(&self) -> usize;
+    /// ζ: with fewer rows than this a component cannot be estimated.
+    fn least_rows(&self) -> f64;
+    /// A point amid the components, with few digits, to compute about.
+    fn centre(&self, weights: &[f64]) -> Vec<f64>;
+    /// The means of all components: K·D numbers.
+    fn centres(&self) -> Vec<f64>;
+    /// Refuses parameters that are no distribution.
+    fn check(&self) -> Result<(), Error>;
+
+    /// Prepares a pass over rows that are given less `centre`.
+    fn prepare(&self, weights: &[f64], centre: &[f64]) -> Result<Self::Prepared, Error>;
+    /// Buffers for groups of up to `n_blocks` blocks.
+    fn scratch(&self, n_blocks: usize) -> Self::Scratch;
+    /// Statistics of no rows.
+    fn no_moments(&self) -> Self::Moments;
+    /// Empties statistics and makes them those of this pass.
+    fn reset_moments(prepared: &Self::Prepared, moments: &mut Self::Moments);
+    /// Base-2 logarithms of weight times density for one block, a `Lanes` for each component.
+    #[doc(hidden)]
+    fn log2_joint_into(
+        prepared: &Self::Prepared,
+        set: InstructionSet,
+        block: &[Lanes],
+        scratch: &mut Self::Scratch,
+        out: &mut [Lanes],
+    );
+    /// Adds rows that belong to every component with some weight: `weights[b · K + k]`.
+    #[doc(hidden)]
+    fn add_weighted(
+        prepared: &Self::Prepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        weights: &[Lanes],
+        scratch: &mut Self::Scratch,
+        moments: &mut Self::Moments,
+    );
+    /// Adds rows that belong to one component each.
+    #[doc(hidden)]
+    fn add_labelled(
+        prepared: &Self::Prepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        labels: &[u32],
+        scratch: &mut Self::Scratch,
+        moments: &mut Self::Moments,
+    );
+
+    /// Components about given centres (K·D numbers), each as wide as its neighbours are far
+    /// (Dasgupta and Schulman 2007): distances are measured in units of `unit`.
+    fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self;
+    /// The components that maximise the likelihood of the statistics, where `fates` lets them.
+    fn maximize(&self, moments: &Self::Moments, fates: &[Fate], floor: &Floor) -> (Self, Vec<Outcome>);
+    /// The same components, reordered: `order[new] = old`.
+    #[must_use]
+    fn reordered(&self, order: &[usize]) -> Self;
+    /// The components of rows that were mapped by `(x − offset) · scale`, in the rows' own units.
+    #[must_use]
+    fn unmapped(&self, offset: &[f64], scale: &[f64]) -> Self;
+    /// The components of rows in their own units, after the map `(x − offset) · scale`.
+    #[must_use]
+    fn mapped(&self, offset: &[f64], scale: &[f64]) -> Self;
+
+    /// Prepares drawing rows.
+    fn sampler(&self) -> Result<Self::Sampler, Error>;
+}
+
+/// Sufficient statistics of all components: they add up.
+pub trait Moments: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned {
+    /// Adds the statistics of other rows, taken in the same pass.
+    fn merge(&mut self, other: &Self);
+    /// Total weight in a component.
+    fn weight(&self, component: usize) -> f64;
+    /// How many equally weighted rows would tell as much: (Σw)²/Σw². Only of labelled rows.
+    fn effective_rows(&self, component: usize) -> f64;
+}
+
+/// Draws rows from components.
+pub trait Sampler: Sync {
+    /// Draws one row from a component.
+    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]);
+}
+
+/// A few blocks of rows on their way through a pass.
+#[derive(Clone, Copy)]
+pub struct Group<'a> {
+    /// For each block the D columns, centred, then a column of ones.
+    pub(crate) blocks: &'a [Lanes],
+    /// Row weights, a `Lanes` for each block; 0 past the last row.
+    pub(crate) weights: &'a [Lanes],
+    /// Whether every weight is 0 or 1.
+    pub(crate) unit_weights: bool,
+}
+
+/// How small a component's spread may become, fixed before the first round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    /// Least variance in units of the squared column scale; 0 = no floor.
+    pub regularization: f64,
+    /// Added to every variance, in the data's units.
+    pub ridge: f64,
+    /// A robust scale of each column.
+    pub scale: Vec<f64>,
+}
+
+/// What is to become of a component in an update.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fate {
+    /// The maximum-likelihood estimate.
+    Estimate,
+    /// Too few rows: the estimate blended with the previous covariance, (n·S + (ζ−n)·Σ)/ζ.
+    Blend {
+        /// n, the effective number of rows.
+        n_rows: f64,
+    },
+    /// No rows: from scratch about this row.
+    Reseed(Vec<f64>),
+    /// The parameters as they were.
+    Keep,
+}
+
+/// What became of a component in an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// As its fate says.
+    Done,
+    /// The floor was active.
+    Clipped,
+    /// The estimated covariance was singular; the previous one was kept about the new mean.
+    Kept,
+}

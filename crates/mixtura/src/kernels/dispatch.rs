@@ -1,0 +1,111 @@
+//! Chooses the instruction set at run time and compiles every kernel for each of them.
+//!
+//! This is the only module with `unsafe`: calling a function that was compiled for instructions
+//! the compiler cannot know to be there.
+
+/// Multiply-add as the machine does it.
+pub(crate) trait Arithmetic: Copy {
+    /// `a · b + c`.
+    fn mul_add(a: f64, b: f64, c: f64) -> f64;
+}
+
+/// One rounding: the same bits on every machine that has it.
+#[derive(Clone, Copy)]
+pub(crate) struct Fused;
+
+/// Two roundings: for machines without fused multiply-add, where emulating it would be slow.
+#[derive(Clone, Copy)]
+pub(crate) struct Separate;
+
+impl Arithmetic for Fused {
+    #[inline(always)]
+    fn mul_add(a: f64, b: f64, c: f64) -> f64 {
+        a.mul_add(b, c)
+    }
+}
+
+impl Arithmetic for Separate {
+    #[inline(always)]
+    fn mul_add(a: f64, b: f64, c: f64) -> f64 {
+        a * b + c
+    }
+}
+
+/// A loop over rows, with its arguments; `run` must be `#[inline(always)]`.
+pub(crate) trait Kernel {
+    /// What the loop returns.
+    type Output;
+    /// Runs the loop.
+    fn run<A: Arithmetic>(self) -> Self::Output;
+}
+
+/// The instructions that this machine has; only [`InstructionSet::detect`] promises more than the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstructionSet(Level);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// What every machine of the architecture has.
+    Baseline,
+    /// 256-bit vectors and fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// 512-bit vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl InstructionSet {
+    /// The best this machine has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx2") && has!("fma") {
+                let wide = has!("avx512f") && has!("avx512vl") && has!("avx512dq");
+                return Self(if wide { Level::Avx512 } else { Level::Avx2 });
+            }
+        }
+        Self::baseline()
+    }
+
+    /// What every machine of the architecture has: the reference that the others are tested against.
+    pub fn baseline() -> Self {
+        Self(Level::Baseline)
+    }
+
+    /// Runs a kernel with these instructions.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        match self.0 {
+            Level::Baseline => baseline(kernel),
+            // SAFETY: only `detect` makes this variant, after it has seen avx2 and fma.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { avx2(kernel) },
+            // SAFETY: only `detect` makes this variant, after it has seen every feature named there.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { avx512(kernel) },
+        }
+    }
+}
+
+/// Every aarch64 machine has fused multiply-add; on others only the detected levels do.
+#[inline(never)]
+fn baseline<K: Kernel>(kernel: K) -> K::Output {
+    if cfg!(target_arch = "aarch64") { kernel.run::<Fused>() } else { kernel.run::<Separate>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Fused>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Fused>()
+}

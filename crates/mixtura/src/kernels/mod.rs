@@ -1,0 +1,24 @@
+//! Gathers the loops that touch rows: small, plain, and compiled for the machine they run on.
+//!
+//! Each kernel is written once, over `[f64; LANES]`, and its order of operations is part of its
+//! meaning: every instruction set with fused multiply-add gives the same bits.
+
+mod dispatch;
+mod dots;
+mod elementary;
+mod posterior;
+mod products;
+mod whiten;
+
+pub use dispatch::InstructionSet;
+pub(crate) use dispatch::{Arithmetic, Kernel};
+pub(crate) use dots::{DotProducts, Side};
+pub(crate) use elementary::scalar_ln;
+pub(crate) use posterior::{Draw, Largest, Softmax};
+pub(crate) use products::Products;
+pub(crate) use whiten::Whiten;
+
+use crate::rows::LANES;
+
+/// One number for each row of a block.
+pub(crate) type Lanes = [f64; LANES];

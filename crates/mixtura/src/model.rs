@@ -1,0 +1,186 @@
+//! Is a mixture model: weights and components, and what can be asked of them.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::family::{Family, Sampler};
+use crate::pass::{Assignment, Engine, Pass, Source, Threads, Wanted, evaluate_rows};
+use crate::random::{Address, Purpose, uniform};
+use crate::{Error, Rows};
+
+/// How far the weights of a given model may sum from 1.
+const WEIGHT_SLACK: f64 = 1e-6;
+
+/// A mixture: p(x) = Σ_k w_k p(x | θ_k).
+///
+/// ```
+/// use mixtura::{FullGaussian, Mixture, Rows};
+///
+/// let components = FullGaussian::new(1, vec![-2.0, 2.0], vec![1.0, 1.0])?;
+/// let model = Mixture::new(vec![0.5, 0.5], components)?;
+/// let rows = Rows::from_slice(&[-1.0, 3.0], 1)?;
+/// assert_eq!(model.labels(&rows, 0..2)?, [0, 1]);
+///
+/// let posterior = model.posteriors(&rows, 0..1)?;
+/// assert!((posterior[0] - 1.0 / (1.0 + (-4.0f64).exp())).abs() < 1e-15);
+///
+/// let density = 0.5 * (-0.5f64).exp() * (1.0 + (-4.0f64).exp()) / std::f64::consts::TAU.sqrt();
+/// assert!((model.ln_densities(&rows, 0..1)?[0] - density.ln()).abs() < 1e-14);
+/// # Ok::<(), mixtura::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Mixture<F: Family> {
+    /// Mixing weights: K numbers of at least 0 that sum to 1.
+    pub weights: Vec<f64>,
+    /// The components' parameters.
+    pub components: F,
+}
+
+/// How well a model explains rows, with its size held against it; less is better for all three.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Number of rows.
+    pub rows: usize,
+    /// Log-likelihood for each unit of weight, in nats.
+    pub mean_log_likelihood: f64,
+    /// Log-likelihood of all rows, in nats.
+    pub log_likelihood: f64,
+    /// Akaike's criterion: −2 ln L + 2p.
+    pub aic: f64,
+    /// Schwarz's criterion: −2 ln L + p ln N, N the total weight.
+    pub bic: f64,
+    /// Integrated completed likelihood: BIC − 2 Σ ln max_k p(k | x) (Biernacki et al. 2000, with best labels).
+    pub icl: f64,
+}
+
+impl<F: Family> Mixture<F> {
+    /// A mixture of given weights and components, if they are one.
+    pub fn new(weights: Vec<f64>, components: F) -> Result<Self, Error> {
+        let n_components = components.n_components();
+        if weights.len() != n_components {
+            return Err(Error::MixingWeights {
+                detail: format!("{} weights for {n_components} components", weights.len()),
+            });
+        }
+        if let Some((k, weight)) =
+            weights.iter().enumerate().find(|(_, weight)| !(weight.is_finite() && **weight >= 0.0))
+        {
+            return Err(Error::MixingWeights { detail: format!("weight {} is {weight}", k + 1) });
+        }
+        let sum: f64 = weights.iter().sum();
+        if (sum - 1.0).abs() > WEIGHT_SLACK {
+            return Err(Error::MixingWeights { detail: format!("their sum is {sum}") });
+        }
+        components.check()?;
+        Ok(Self { weights, components })
+    }
+
+    /// Number of components.
+    pub fn n_components(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Number of free parameters, mixing weights included.
+    pub fn n_free_parameters(&self) -> usize {
+        self.n_components() - 1 + self.components.n_free_parameters()
+    }
+
+    /// The most probable component of each row in a range, from 0.
+    pub fn labels(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
+        let labels = evaluate_rows(self, rows, range, Wanted::Label)?;
+        Ok(labels.into_iter().map(|label| label as u32).collect())
+    }
+
+    /// The posterior of every component for each row in a range, K numbers a row.
+    pub fn posteriors(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        evaluate_rows(self, rows, range, Wanted::Posterior)
+    }
+
+    /// The log-density in nats of each row in a range.
+    pub fn ln_densities(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        evaluate_rows(self, rows, range, Wanted::LnDensity)
+    }
+
+    /// Likelihood and criteria for all rows, in one pass.
+    ///
+    /// ```
+    /// use mixtura::{FullGaussian, Mixture, Rows};
+    ///
+    /// let model = Mixture::new(vec![1.0], FullGaussian::new(1, vec![0.0], vec![1.0])?)?;
+    /// let score = model.score(&Rows::from_slice(&[0.0, 0.0], 1)?)?;
+    /// assert!((score.log_likelihood + std::f64::consts::TAU.ln()).abs() < 1e-14);
+    /// assert_eq!(score.aic, -2.0 * score.log_likelihood + 4.0);
+    /// assert_eq!(score.icl, score.bic); // one component leaves no doubt
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {
+        let engine = Threads::<F>::new(rows)?;
+        let centre = engine.summary().centre.clone();
+        let tally = engine.run(&Pass { model: self.clone(), centre, assignment: Assignment::Evaluate })?;
+        let p = self.n_free_parameters() as f64;
+        let bic = -2.0 * tally.ln_likelihood + p * tally.weight.ln();
+        Ok(Score {
+            rows: rows.n_rows(),
+            mean_log_likelihood: tally.mean_ln_likelihood(),
+            log_likelihood: tally.ln_likelihood,
+            aic: -2.0 * tally.ln_likelihood + 2.0 * p,
+            bic,
+            icl: bic - 2.0 * tally.ln_best_posterior,
+        })
+    }
+
+    /// Draws rows `range` of the endless sequence that a seed stands for, with their components:
+    /// row-major values, and a label for each row.
+    ///
+    /// ```
+    /// use mixtura::{FullGaussian, Mixture};
+    ///
+    /// let model = Mixture::new(vec![1.0], FullGaussian::new(1, vec![5.0], vec![0.01])?)?;
+    /// let (all, _) = model.sample(0..100, 7)?;
+    /// let (some, labels) = model.sample(40..50, 7)?;
+    /// assert_eq!(some, all[40..50]);
+    /// assert_eq!(labels, [0; 10]);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn sample(&self, range: Range<usize>, seed: u64) -> Result<(Vec<f64>, Vec<u32>), Error> {
+        let sampler = self.components.sampler()?;
+        let n_columns = self.components.n_columns();
+        let address = Address { seed, restart: 0, round: 0, purpose: Purpose::Row };
+        let mut values = vec![0.0; range.len() * n_columns];
+        let mut labels = vec![0; range.len()];
+        let draw = |(row, (values, label)): (usize, (&mut [f64], &mut u32))| {
+            let mut generator = address.item(row as u64);
+            let mut rest = uniform(&mut generator);
+            let component = self.weights.iter().position(|&weight| {
+                rest -= weight;
+                rest < 0.0
+            });
+            // Rounding may leave the sum of weights just below 1.
+            let last = || self.weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
+            *label = component.unwrap_or_else(last) as u32;
+            sampler.draw_into(*label as usize, &mut generator, values);
+        };
+        let rows = range.into_par_iter().zip(values.par_chunks_mut(n_columns).zip(&mut labels));
+        rows.with_min_len(256).for_each(draw);
+        Ok((values, labels))
+    }
+
+    /// The same mixture with its heaviest component first.
+    #[must_use]
+    pub fn sorted_by_weight(&self) -> Self {
+        let mut order: Vec<usize> = (0..self.n_components()).collect();
+        order.sort_by(|&a, &b| self.weights[b].total_cmp(&self.weights[a]));
+        Self {
+            weights: order.iter().map(|&old| self.weights[old]).collect(),
+            components: self.components.reordered(&order),
+        }
+    }
+
+    /// A point amid the components, to compute about.
+    pub(crate) fn centre(&self) -> Vec<f64> {
+        self.components.centre(&self.weights)
+    }
+}

@@ -1,0 +1,51 @@
+//! Separates what a pass computes from who runs it over the rows.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Assignment, Tally};
+use crate::family::Family;
+use crate::random::Generator;
+use crate::rows::Summary;
+use crate::{Error, Mixture, Rows};
+
+/// One pass, as it would be sent to whoever holds the rows: the model and what to do with posteriors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Pass<F: Family> {
+    /// The current model.
+    pub model: Mixture<F>,
+    /// What rows are taken about.
+    pub centre: Vec<f64>,
+    /// What becomes of a posterior.
+    pub assignment: Assignment,
+}
+
+/// Rows that live somewhere: in memory, in a file, on a cluster.
+pub trait Source {
+    /// What is known of the columns.
+    fn summary(&self) -> &Summary;
+
+    /// Whether rows have weights.
+    fn is_weighted(&self) -> bool;
+
+    /// Copies rows out, with their weights.
+    fn gather(&self, rows: &[usize]) -> Result<Rows<'static>, Error>;
+
+    /// At most `n` rows that stand for all (see [`Rows::sample`]).
+    fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error>;
+
+    /// The first rows of positive weight that differ from all before them, at most `limit`.
+    fn distinct(&self, limit: usize) -> Result<Vec<usize>, Error>;
+}
+
+/// Someone who runs passes over rows.
+///
+/// Every engine gives the same statistics for the same rows: bit for bit where rows are cut into
+/// the same chunks, to rounding elsewhere.
+pub trait Engine<F: Family>: Source {
+    /// Runs one pass over all rows.
+    fn run(&self, pass: &Pass<F>) -> Result<Tally<F::Moments>, Error>;
+
+    /// How many chunks the rows make: with fewer than twice the threads, restarts run side by side.
+    fn n_chunks(&self) -> usize;
+}

@@ -1,0 +1,77 @@
+//! Evaluates rows under a model one by one: labels, posteriors, log-densities, in row order.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::worker::CHUNK_ROWS;
+use crate::family::Family;
+use crate::kernels::{InstructionSet, Lanes, Largest, Softmax};
+use crate::rows::{LANES, Rows};
+use crate::{Error, Mixture};
+
+/// What is wanted of each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The most probable component, as a number.
+    Label,
+    /// The posterior of every component.
+    Posterior,
+    /// The log-density in nats.
+    LnDensity,
+}
+
+/// Evaluates a range of rows; the result has one number (or K, for posteriors) a row.
+pub(crate) fn evaluate_rows<F: Family>(
+    model: &Mixture<F>,
+    rows: &Rows<'_>,
+    range: Range<usize>,
+    wanted: Wanted,
+) -> Result<Vec<f64>, Error> {
+    let components = &model.components;
+    if components.n_columns() != rows.n_columns() {
+        return Err(Error::Width { n_model: components.n_columns(), n_data: rows.n_columns() });
+    }
+    let centre = model.centre();
+    let prepared = components.prepare(&model.weights, &centre)?;
+    let set = InstructionSet::detect();
+    let width = if wanted == Wanted::Posterior { components.n_components() } else { 1 };
+    let mut out = vec![0.0; range.len() * width];
+    out.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each_init(
+        || {
+            (
+                components.scratch(1),
+                vec![[1.0; LANES]; rows.n_columns() + 1],
+                vec![[0.0; LANES]; components.n_components()],
+            )
+        },
+        |(scratch, block, joint), (chunk, out)| {
+            let first = range.start + chunk * CHUNK_ROWS;
+            let end = first + out.len() / width;
+            for number in first / LANES..end.div_ceil(LANES) {
+                rows.load_block(number, &centre, &mut block[..rows.n_columns()]);
+                F::log2_joint_into(&prepared, set, block, scratch, joint);
+                let best = set.run(Largest { values: joint });
+                let evidence = set.run(Softmax { ln: joint });
+                for lane in 0..LANES {
+                    let row = number * LANES + lane;
+                    if (first..end).contains(&row) {
+                        let out = &mut out[(row - first) * width..][..width];
+                        match wanted {
+                            Wanted::Label => out[0] = f64::from(best[lane]),
+                            Wanted::Posterior => write_posterior(joint, lane, evidence.sum[lane], out),
+                            Wanted::LnDensity => out[0] = evidence.log2_density[lane] * std::f64::consts::LN_2,
+                        }
+                    }
+                }
+            }
+        },
+    );
+    Ok(out)
+}
+
+fn write_posterior(joint: &[Lanes], lane: usize, sum: f64, out: &mut [f64]) {
+    for (out, joint) in out.iter_mut().zip(joint) {
+        *out = joint[lane] / sum;
+    }
+}

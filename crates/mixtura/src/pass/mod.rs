@@ -1,0 +1,17 @@
+//! Sweeps all rows once under a model: the only code that touches rows.
+
+mod assignment;
+mod engine;
+mod evaluate;
+mod order;
+mod tally;
+mod threads;
+mod worker;
+
+pub use assignment::Assignment;
+pub use engine::{Engine, Pass, Source};
+pub use tally::Tally;
+pub use threads::Threads;
+
+pub(crate) use evaluate::{Wanted, evaluate_rows};
+pub(crate) use order::merge_in_order;

@@ -1,0 +1,38 @@
+//! Holds what a pass brings home: statistics and likelihoods, which add up.
+
+use serde::{Deserialize, Serialize};
+
+use crate::family::Moments;
+
+/// The result of a pass over some rows; merging gives the result over all of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tally<M> {
+    /// Sum of row weights.
+    pub weight: f64,
+    /// Σ w ln p(x): log-likelihood of the model that the pass was made under.
+    pub ln_likelihood: f64,
+    /// Σ w ln max_k p(k | x): how certain the best labels are; only of passes that evaluate.
+    pub ln_best_posterior: f64,
+    /// Statistics for the next model.
+    pub moments: M,
+}
+
+impl<M: Moments> Tally<M> {
+    /// The result over no rows.
+    pub fn new(moments: M) -> Self {
+        Self { weight: 0.0, ln_likelihood: 0.0, ln_best_posterior: 0.0, moments }
+    }
+
+    /// Adds the result over other rows of the same pass.
+    pub fn merge(&mut self, other: &Self) {
+        self.weight += other.weight;
+        self.ln_likelihood += other.ln_likelihood;
+        self.ln_best_posterior += other.ln_best_posterior;
+        self.moments.merge(&other.moments);
+    }
+
+    /// Log-likelihood for each unit of weight.
+    pub fn mean_ln_likelihood(&self) -> f64 {
+        self.ln_likelihood / self.weight
+    }
+}

@@ -1,0 +1,123 @@
+//! Runs passes over rows in memory, on the threads of this machine.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+
+use super::worker::{CHUNK_ROWS, Shared, Worker};
+use super::{Assignment, Engine, Pass, Source, Tally, merge_in_order};
+use crate::family::Family;
+use crate::kernels::InstructionSet;
+use crate::random::Generator;
+use crate::rows::Summary;
+use crate::{Error, Rows};
+
+/// An engine over rows in memory. Memory: the rows, and buffers of a few chunks.
+///
+/// It runs on the rayon pool it is called in; the number of threads changes no bit of the result.
+pub struct Threads<'a, F: Family> {
+    rows: &'a Rows<'a>,
+    summary: Summary,
+    set: InstructionSet,
+    workers: Mutex<Vec<Worker<F>>>,
+    tallies: Mutex<Vec<(usize, Tally<F::Moments>)>>,
+}
+
+impl<'a, F: Family> Threads<'a, F> {
+    /// Looks at the columns once.
+    pub fn new(rows: &'a Rows<'a>) -> Result<Self, Error> {
+        Ok(Self {
+            rows,
+            summary: Summary::of(rows)?,
+            set: InstructionSet::detect(),
+            workers: Mutex::default(),
+            tallies: Mutex::default(),
+        })
+    }
+
+    fn chunk(&self, shared: &Shared<'_, F>, components: &F, chunk: usize) -> Tally<F::Moments> {
+        let n_components = shared.n_components;
+        let worker = take(&self.workers, |worker| worker.fits(n_components));
+        let mut worker = worker.unwrap_or_else(|| Worker::new(components));
+        let tally = take(&self.tallies, |(n, _)| *n == n_components).map(|(_, tally)| tally);
+        let mut tally = tally.unwrap_or_else(|| Tally::new(components.no_moments()));
+        (tally.weight, tally.ln_likelihood, tally.ln_best_posterior) = (0.0, 0.0, 0.0);
+        F::reset_moments(shared.prepared, &mut tally.moments);
+        worker.run(shared, chunk, &mut tally);
+        give(&self.workers, worker);
+        tally
+    }
+}
+
+/// Takes a buffer off the shelf if it fits; one of another shape is dropped.
+fn take<T>(shelf: &Mutex<Vec<T>>, fits: impl Fn(&T) -> bool) -> Option<T> {
+    shelf.lock().expect("invariant: no worker panics").pop().filter(fits)
+}
+
+fn give<T>(shelf: &Mutex<Vec<T>>, item: T) {
+    shelf.lock().expect("invariant: no worker panics").push(item);
+}
+
+impl<F: Family> Source for Threads<'_, F> {
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn is_weighted(&self) -> bool {
+        self.rows.weights().is_some()
+    }
+
+    fn gather(&self, rows: &[usize]) -> Result<Rows<'static>, Error> {
+        Ok(self.rows.gather(rows))
+    }
+
+    fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error> {
+        Ok(self.rows.sample(n, generator))
+    }
+
+    fn distinct(&self, limit: usize) -> Result<Vec<usize>, Error> {
+        let mut seen: HashSet<Vec<u64>> = HashSet::new();
+        let mut rows = Vec::new();
+        let mut row = vec![0.0; self.rows.n_columns()];
+        for n in (0..self.rows.n_rows()).filter(|&n| self.rows.weight(n) > 0.0) {
+            if rows.len() == limit {
+                break;
+            }
+            self.rows.row_into(n, &mut row);
+            // Adding 0 makes −0 and 0 the same value.
+            if seen.insert(row.iter().map(|x| (x + 0.0).to_bits()).collect()) {
+                rows.push(n);
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl<F: Family> Engine<F> for Threads<'_, F> {
+    fn run(&self, pass: &Pass<F>) -> Result<Tally<F::Moments>, Error> {
+        let components = &pass.model.components;
+        if components.n_columns() != self.rows.n_columns() {
+            return Err(Error::Width { n_model: components.n_columns(), n_data: self.rows.n_columns() });
+        }
+        let prepared = components.prepare(&pass.model.weights, &pass.centre)?;
+        let shared = Shared {
+            rows: self.rows,
+            prepared: &prepared,
+            centre: &pass.centre,
+            n_components: components.n_components(),
+            assignment: pass.assignment,
+            split_counts: matches!(pass.assignment, Assignment::Sampled(_))
+                && self.is_weighted()
+                && self.summary.whole_weights,
+            set: self.set,
+        };
+        let merge = |left: &mut Tally<F::Moments>, right: Tally<F::Moments>| {
+            left.merge(&right);
+            give(&self.tallies, (shared.n_components, right));
+        };
+        Ok(merge_in_order(self.n_chunks(), &|chunk| self.chunk(&shared, components, chunk), &merge))
+    }
+
+    fn n_chunks(&self) -> usize {
+        self.rows.n_rows().div_ceil(CHUNK_ROWS)
+    }
+}

@@ -1,0 +1,254 @@
+//! Takes one chunk of rows through a pass: densities, posterior, weights, statistics.
+
+use rand_distr::{Binomial, Distribution};
+
+use super::{Assignment, Tally};
+use crate::family::{Family, Group};
+use crate::kernels::{Draw, InstructionSet, Lanes, Largest, Softmax};
+use crate::random::{Address, Purpose, uniform};
+use crate::rows::{LANES, Rows};
+
+/// Rows in a chunk, the unit of work and of merging; fixed, because sums follow it.
+pub(crate) const CHUNK_ROWS: usize = 1024;
+/// Blocks whose products are summed together when every row belongs to every component.
+const SOFT_BLOCKS: usize = 8;
+/// Blocks sorted by label together: enough rows for each component to fill whole blocks.
+const LABELLED_BLOCKS: usize = 32;
+/// Counts up to this are split draw by draw; larger ones by binomial draws.
+const SPLIT_BY_DRAWS: f64 = 64.0;
+
+/// What all chunks of one pass share.
+pub(crate) struct Shared<'a, F: Family> {
+    pub rows: &'a Rows<'a>,
+    pub prepared: &'a F::Prepared,
+    pub centre: &'a [f64],
+    pub n_components: usize,
+    pub assignment: Assignment,
+    pub split_counts: bool,
+    pub set: InstructionSet,
+}
+
+/// Buffers of one worker, kept from round to round.
+pub(crate) struct Worker<F: Family> {
+    n_components: usize,
+    blocks: Vec<Lanes>,
+    row_weights: Vec<Lanes>,
+    joint: Vec<Lanes>,
+    weights: Vec<Lanes>,
+    uniforms: Vec<Lanes>,
+    labels: Vec<u32>,
+    scratch: F::Scratch,
+}
+
+impl<F: Family> Worker<F> {
+    pub(crate) fn new(components: &F) -> Self {
+        let n_components = components.n_components();
+        Self {
+            n_components,
+            blocks: vec![[1.0; LANES]; LABELLED_BLOCKS * (components.n_columns() + 1)],
+            row_weights: vec![[0.0; LANES]; LABELLED_BLOCKS],
+            joint: vec![[0.0; LANES]; n_components],
+            weights: vec![[0.0; LANES]; SOFT_BLOCKS * n_components],
+            uniforms: vec![[0.0; LANES]; LABELLED_BLOCKS],
+            labels: vec![0; LABELLED_BLOCKS * LANES],
+            scratch: components.scratch(LABELLED_BLOCKS),
+        }
+    }
+
+    /// Whether the buffers are for as many components.
+    pub(crate) fn fits(&self, n_components: usize) -> bool {
+        self.n_components == n_components
+    }
+
+    /// Adds one chunk to the tally.
+    pub(crate) fn run(&mut self, shared: &Shared<'_, F>, chunk: usize, tally: &mut Tally<F::Moments>) {
+        const CHUNK_BLOCKS: usize = CHUNK_ROWS / LANES;
+        let end = ((chunk + 1) * CHUNK_BLOCKS).min(shared.rows.n_blocks());
+        let soft = matches!(shared.assignment, Assignment::Soft) || shared.split_counts;
+        let group_blocks = if soft { SOFT_BLOCKS } else { LABELLED_BLOCKS };
+        let mut first = chunk * CHUNK_BLOCKS;
+        while first < end {
+            let n_blocks = group_blocks.min(end - first);
+            self.load(shared, first, n_blocks);
+            tally.weight += self.row_weights[..n_blocks].as_flattened().iter().sum::<f64>();
+            match shared.assignment {
+                Assignment::Soft => self.soft(shared, n_blocks, tally),
+                Assignment::Sampled(address) if shared.split_counts => {
+                    self.split(shared, first, n_blocks, address, tally);
+                }
+                Assignment::Sampled(address) => self.sampled(shared, first, n_blocks, address, tally),
+                Assignment::Hard => self.hard(shared, n_blocks, tally),
+                Assignment::Given => self.given(shared, first, n_blocks, tally),
+                Assignment::Evaluate => self.evaluate(shared, n_blocks, tally),
+            }
+            first += n_blocks;
+        }
+    }
+
+    fn load(&mut self, shared: &Shared<'_, F>, first: usize, n_blocks: usize) {
+        let n_columns = shared.rows.n_columns();
+        for (i, block) in self.blocks.chunks_exact_mut(n_columns + 1).take(n_blocks).enumerate() {
+            shared.rows.load_block(first + i, shared.centre, &mut block[..n_columns]);
+            shared.rows.load_weights(first + i, &mut self.row_weights[i]);
+        }
+    }
+
+    /// EM: every row belongs to every component by its posterior.
+    fn soft(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        for block in 0..n_blocks {
+            let sum = self.posterior(shared, block, tally);
+            let weights = &mut self.weights[block * shared.n_components..][..shared.n_components];
+            let factor: Lanes = std::array::from_fn(|lane| self.row_weights[block][lane] / sum[lane]);
+            for (weights, joint) in weights.iter_mut().zip(&self.joint) {
+                *weights = std::array::from_fn(|lane| joint[lane] * factor[lane]);
+            }
+        }
+        self.add_weighted(shared, n_blocks, tally);
+    }
+
+    /// SEM: every row belongs to one component, drawn from its posterior.
+    fn sampled(
+        &mut self,
+        shared: &Shared<'_, F>,
+        first: usize,
+        n_blocks: usize,
+        address: Address,
+        tally: &mut Tally<F::Moments>,
+    ) {
+        address.uniform_blocks_into((first * LANES) as u64, &mut self.uniforms[..n_blocks]);
+        for block in 0..n_blocks {
+            let sum = self.posterior(shared, block, tally);
+            let drawn = shared.set.run(Draw { weights: &self.joint, sum: &sum, uniform: &self.uniforms[block] });
+            self.labels[block * LANES..][..LANES].copy_from_slice(&drawn);
+        }
+        self.add_labelled(shared, n_blocks, tally);
+    }
+
+    /// SEM for rows that count several times: each count is split multinomially by the posterior.
+    fn split(
+        &mut self,
+        shared: &Shared<'_, F>,
+        first: usize,
+        n_blocks: usize,
+        address: Address,
+        tally: &mut Tally<F::Moments>,
+    ) {
+        let address = Address { purpose: Purpose::Split, ..address };
+        let mut posterior = vec![0.0; shared.n_components];
+        let mut counts = vec![0.0; shared.n_components];
+        for block in 0..n_blocks {
+            let sum = self.posterior(shared, block, tally);
+            let weights = &mut self.weights[block * shared.n_components..][..shared.n_components];
+            weights.fill([0.0; LANES]);
+            for lane in 0..LANES {
+                let count = self.row_weights[block][lane];
+                if count > 0.0 {
+                    posterior.iter_mut().zip(&self.joint).for_each(|(p, joint)| *p = joint[lane]);
+                    let row = ((first + block) * LANES + lane) as u64;
+                    split_count(count, &posterior, sum[lane], &mut address.item(row), &mut counts);
+                    weights.iter_mut().zip(&counts).for_each(|(weights, &count)| weights[lane] = count);
+                }
+            }
+        }
+        self.add_weighted(shared, n_blocks, tally);
+    }
+
+    /// CEM: every row belongs to its most probable component.
+    fn hard(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        for block in 0..n_blocks {
+            self.posterior(shared, block, tally);
+            let best = shared.set.run(Largest { values: &self.joint });
+            self.labels[block * LANES..][..LANES].copy_from_slice(&best);
+        }
+        self.add_labelled(shared, n_blocks, tally);
+    }
+
+    /// A start: every row belongs to the component that its label names.
+    fn given(&mut self, shared: &Shared<'_, F>, first: usize, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        let labels = shared.rows.labels().expect("invariant: given labels are there");
+        let rows = first * LANES..((first + n_blocks) * LANES).min(labels.len());
+        self.labels[..n_blocks * LANES].fill(0);
+        self.labels[..rows.len()].copy_from_slice(&labels[rows]);
+        self.add_labelled(shared, n_blocks, tally);
+    }
+
+    /// Likelihoods alone.
+    fn evaluate(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        for block in 0..n_blocks {
+            let sum = self.posterior(shared, block, tally);
+            // The best component's share of the sum is 1/sum, because it stands as 2⁰.
+            let certainty: f64 =
+                (0..LANES).map(|lane| self.row_weights[block][lane] * crate::kernels::scalar_ln(sum[lane])).sum();
+            tally.ln_best_posterior -= certainty;
+        }
+    }
+
+    /// Leaves unnormalised posteriors in `joint`, adds the block's log-likelihood, returns their sums.
+    fn posterior(&mut self, shared: &Shared<'_, F>, block: usize, tally: &mut Tally<F::Moments>) -> Lanes {
+        let stride = shared.rows.n_columns() + 1;
+        let lanes = &self.blocks[block * stride..][..stride];
+        F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
+        let evidence = shared.set.run(Softmax { ln: &mut self.joint });
+        let weights = &self.row_weights[block];
+        let sum: f64 = evidence.log2_density.iter().zip(weights).map(|(density, weight)| density * weight).sum();
+        tally.ln_likelihood += sum * std::f64::consts::LN_2;
+        evidence.sum
+    }
+
+    fn add_weighted(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        let (group, weights) = (group(shared, &self.blocks, &self.row_weights, n_blocks), &self.weights);
+        let weights = &weights[..n_blocks * shared.n_components];
+        F::add_weighted(shared.prepared, shared.set, group, weights, &mut self.scratch, &mut tally.moments);
+    }
+
+    fn add_labelled(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        let (group, labels) = (group(shared, &self.blocks, &self.row_weights, n_blocks), &self.labels);
+        let labels = &labels[..n_blocks * LANES];
+        F::add_labelled(shared.prepared, shared.set, group, labels, &mut self.scratch, &mut tally.moments);
+    }
+}
+
+fn group<'a, F: Family>(
+    shared: &Shared<'_, F>,
+    blocks: &'a [Lanes],
+    weights: &'a [Lanes],
+    n_blocks: usize,
+) -> Group<'a> {
+    let stride = shared.rows.n_columns() + 1;
+    Group {
+        blocks: &blocks[..n_blocks * stride],
+        weights: &weights[..n_blocks],
+        unit_weights: shared.rows.weights().is_none(),
+    }
+}
+
+/// Splits a whole count over components in proportion to `posterior`, whose sum is `sum`.
+fn split_count(count: f64, posterior: &[f64], sum: f64, generator: &mut impl rand::Rng, out: &mut [f64]) {
+    out.fill(0.0);
+    if count <= SPLIT_BY_DRAWS {
+        for _ in 0..count as u64 {
+            let threshold = uniform(generator) * sum;
+            let mut reached = 0.0;
+            let label = posterior.iter().position(|p| {
+                reached += p;
+                reached > threshold
+            });
+            out[label.expect("invariant: the sum exceeds every threshold")] += 1.0;
+        }
+        return;
+    }
+    // One binomial after the other, each of what the components before have left.
+    let (mut left, mut mass) = (count as u64, sum);
+    let last = posterior.iter().rposition(|&p| p > 0.0).expect("invariant: some component has mass");
+    for (out, &p) in out.iter_mut().zip(posterior).take(last) {
+        if left == 0 {
+            return;
+        }
+        let share = if mass > 0.0 { (p / mass).clamp(0.0, 1.0) } else { 0.0 };
+        let drawn = Binomial::new(left, share).map_or(0, |binomial| binomial.sample(generator));
+        *out = drawn as f64;
+        left -= drawn;
+        mass -= p;
+    }
+    out[last] += left as f64;
+}

@@ -1,0 +1,152 @@
+//! Addresses every random draw by seed, restart, round, purpose and row, never by who asked first.
+
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use crate::rows::LANES;
+
+/// The generator of an item's draws.
+pub type Generator = ChaCha8Rng;
+
+/// What a draw is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Purpose {
+    /// The label of a row in a round of SEM.
+    Label = 1,
+    /// The split of a row's count over components in a round of SEM.
+    Split = 2,
+    /// The rows a start looks at.
+    Sample = 3,
+    /// The choices of a start.
+    Start = 4,
+    /// The row that an empty component is moved to.
+    Reseed = 5,
+    /// Rows drawn from a model.
+    Row = 6,
+    /// The parameters of an artificial mixture.
+    Parameters = 7,
+}
+
+/// Where in the space of all draws a set of draws stands.
+///
+/// ```
+/// use mixtura::random::{Address, Purpose};
+///
+/// let address = Address { seed: 7, restart: 0, round: 3, purpose: Purpose::Label };
+/// // Row 1000's number is the same whether or not its neighbours were asked for.
+/// let mut uniform = [0.0; 16];
+/// address.uniforms_into(992, &mut uniform);
+/// assert_eq!(uniform[8], address.uniform(1000));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// The user's seed.
+    pub seed: u64,
+    /// Number of the restart, from 0.
+    pub restart: u64,
+    /// Number of the round, from 0.
+    pub round: u64,
+    /// What the draws are for.
+    pub purpose: Purpose,
+}
+
+impl Address {
+    /// The key of the counter generator: the address itself.
+    fn generator(&self) -> Generator {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&self.seed.to_le_bytes());
+        key[8..16].copy_from_slice(&self.restart.to_le_bytes());
+        key[16..24].copy_from_slice(&self.round.to_le_bytes());
+        key[24] = self.purpose as u8;
+        ChaCha8Rng::from_seed(key)
+    }
+
+    /// A generator of its own for item `item`, for as many draws as it takes.
+    pub fn item(&self, item: u64) -> Generator {
+        let mut generator = self.generator();
+        // Stream 0 holds the one number a row of `uniforms_into`.
+        generator.set_stream(item.wrapping_add(1));
+        generator
+    }
+
+    /// The uniform number in [0, 1) of one row.
+    pub fn uniform(&self, row: u64) -> f64 {
+        let mut generator = self.generator();
+        generator.set_word_pos(2 * u128::from(row));
+        uniform(&mut generator)
+    }
+
+    /// The uniform numbers in [0, 1) of consecutive rows.
+    pub fn uniforms_into(&self, first_row: u64, out: &mut [f64]) {
+        let mut generator = self.generator();
+        generator.set_word_pos(2 * u128::from(first_row));
+        for out in out {
+            *out = uniform(&mut generator);
+        }
+    }
+
+    /// The uniform numbers of consecutive blocks of rows.
+    pub(crate) fn uniform_blocks_into(&self, first_row: u64, out: &mut [[f64; LANES]]) {
+        self.uniforms_into(first_row, out.as_flattened_mut());
+    }
+}
+
+/// A uniform number in [0, 1) with 53 random bits.
+pub fn uniform(generator: &mut impl Rng) -> f64 {
+    (generator.next_u64() >> 11) as f64 * (0.5f64.powi(53))
+}
+
+/// A uniform whole number below `n`, without bias.
+pub fn below(generator: &mut impl Rng, n: usize) -> usize {
+    assert!(n > 0, "invariant: something to choose from");
+    let n = n as u64;
+    // Reject the part of the range that does not divide evenly (Lemire 2019, without his shortcut).
+    let limit = u64::MAX - u64::MAX % n;
+    loop {
+        let x = generator.next_u64();
+        if x < limit {
+            return (x % n) as usize;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_distinct_and_order_free() {
+        let base = Address { seed: 1, restart: 0, round: 0, purpose: Purpose::Label };
+        let others = [
+            Address { seed: 2, ..base },
+            Address { restart: 1, ..base },
+            Address { round: 1, ..base },
+            Address { purpose: Purpose::Split, ..base },
+        ];
+        for other in others {
+            assert_ne!(base.uniform(5), other.uniform(5));
+        }
+        let mut all = [0.0; 100];
+        base.uniforms_into(0, &mut all);
+        for row in [99, 0, 50, 51] {
+            assert_eq!(all[row], base.uniform(row as u64));
+        }
+        assert_ne!(uniform(&mut base.item(0)), uniform(&mut base.item(1)));
+    }
+
+    #[test]
+    fn uniform_numbers_are_uniform() {
+        // Pearson's statistic over 64 cells, 65,536 draws; χ²(63) exceeds 115 with probability < 0.0001.
+        let address = Address { seed: 3, restart: 0, round: 0, purpose: Purpose::Label };
+        let mut counts = [0u32; 64];
+        let mut draws = vec![0.0; 65_536];
+        address.uniforms_into(0, &mut draws);
+        for u in draws {
+            counts[(u * 64.0) as usize] += 1;
+        }
+        let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 1024.0).powi(2) / 1024.0).sum();
+        assert!(chi2 < 115.0, "{chi2}");
+    }
+}

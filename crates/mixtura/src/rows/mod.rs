@@ -1,0 +1,417 @@
+//! Holds the rows of a data set in memory: values, weights, labels and column names.
+
+mod builder;
+mod normalize;
+mod summary;
+
+use std::borrow::Cow;
+
+pub use builder::RowsBuilder;
+pub use normalize::Normalization;
+pub use summary::Summary;
+pub(crate) use summary::shorten;
+
+use crate::Error;
+
+/// How many rows stand side by side in a block: the width of every kernel.
+pub const LANES: usize = 16;
+
+/// A number type that rows may be kept in; all computation is in `f64`.
+pub trait Scalar: Copy + Default + Send + Sync + 'static + private::Sealed {
+    /// The value as `f64`, exactly.
+    fn to_f64(self) -> f64;
+    /// Puts a storage of this type into the enum that holds either type.
+    #[doc(hidden)]
+    fn wrap(storage: private::Storage<'_, Self>) -> private::Values<'_>;
+}
+
+pub(crate) mod private {
+    use super::Cow;
+
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+
+    /// Where the values of one number type are.
+    #[derive(Debug, Clone)]
+    pub enum Storage<'a, T: Clone> {
+        /// Row after row, as the caller has them.
+        RowMajor(Cow<'a, [T]>),
+        /// Blocks of `LANES` rows, each block column after column; the last block padded with zeros.
+        Blocked(Vec<T>),
+    }
+
+    /// Values of either number type.
+    #[derive(Debug, Clone)]
+    pub enum Values<'a> {
+        F64(Storage<'a, f64>),
+        F32(Storage<'a, f32>),
+    }
+}
+
+use private::{Storage, Values};
+
+impl Scalar for f64 {
+    fn to_f64(self) -> f64 {
+        self
+    }
+    fn wrap(storage: Storage<'_, f64>) -> Values<'_> {
+        Values::F64(storage)
+    }
+}
+
+impl Scalar for f32 {
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    fn wrap(storage: Storage<'_, f32>) -> Values<'_> {
+        Values::F32(storage)
+    }
+}
+
+/// Rows of finite numbers, borrowed from the caller or owned, with optional row weights, labels
+/// and column names.
+///
+/// Single precision stays single precision in memory and is widened as it is read.
+///
+/// ```
+/// use mixtura::Rows;
+///
+/// let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let rows = Rows::from_slice(&values, 2)?;
+/// assert_eq!((rows.n_rows(), rows.n_columns()), (3, 2));
+/// assert_eq!(rows.row(1), [3.0, 4.0]);
+///
+/// let refused = Rows::from_slice(&[1.0, f64::NAN], 1).unwrap_err();
+/// assert_eq!(refused.to_string(), "row 2, column 1: value NaN is not finite");
+/// # Ok::<(), mixtura::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Rows<'a> {
+    values: Values<'a>,
+    n_rows: usize,
+    n_columns: usize,
+    weights: Option<Cow<'a, [f64]>>,
+    labels: Option<Cow<'a, [u32]>>,
+    names: Vec<String>,
+    normalization: Option<Normalization>,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows from a row-major slice, without copying. Every value must be finite.
+    pub fn from_slice<T: Scalar>(values: &'a [T], n_columns: usize) -> Result<Self, Error> {
+        Self::row_major(Cow::Borrowed(values), n_columns)
+    }
+
+    /// Rows from a row-major vector. Every value must be finite.
+    pub fn from_vec<T: Scalar>(values: Vec<T>, n_columns: usize) -> Result<Rows<'static>, Error> {
+        Rows::row_major(Cow::Owned(values), n_columns)
+    }
+
+    fn row_major<T: Scalar>(values: Cow<'a, [T]>, n_columns: usize) -> Result<Self, Error> {
+        if n_columns == 0 {
+            return Err(Error::NoColumns);
+        }
+        if !values.len().is_multiple_of(n_columns) {
+            return Err(Error::Ragged { n_values: values.len(), n_columns });
+        }
+        let n_rows = values.len() / n_columns;
+        let rows = Self::new(T::wrap(Storage::RowMajor(values)), n_rows, n_columns);
+        rows.check_finite()?;
+        Ok(rows)
+    }
+
+    fn new(values: Values<'a>, n_rows: usize, n_columns: usize) -> Self {
+        Self { values, n_rows, n_columns, weights: None, labels: None, names: Vec::new(), normalization: None }
+    }
+
+    /// Gives each row a weight: finite, at least 0, not all 0.
+    pub fn with_weights(mut self, weights: impl Into<Cow<'a, [f64]>>) -> Result<Self, Error> {
+        let weights = weights.into();
+        if weights.len() != self.n_rows {
+            return Err(Error::Length { what: "weights", n_found: weights.len(), n_expected: self.n_rows, of: "rows" });
+        }
+        for (row, &weight) in weights.iter().enumerate() {
+            if !(weight.is_finite() && weight >= 0.0) {
+                return Err(Error::Weight { row, weight });
+            }
+        }
+        if weights.iter().all(|&weight| weight == 0.0) {
+            return Err(Error::NoWeight);
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// Gives each row a label, to start a fit from.
+    pub fn with_labels(mut self, labels: impl Into<Cow<'a, [u32]>>) -> Result<Self, Error> {
+        let labels = labels.into();
+        if labels.len() != self.n_rows {
+            return Err(Error::Length { what: "labels", n_found: labels.len(), n_expected: self.n_rows, of: "rows" });
+        }
+        self.labels = Some(labels);
+        Ok(self)
+    }
+
+    /// Names the columns.
+    pub fn with_names(mut self, names: Vec<String>) -> Result<Self, Error> {
+        if names.len() != self.n_columns {
+            return Err(Error::Length {
+                what: "names",
+                n_found: names.len(),
+                n_expected: self.n_columns,
+                of: "columns",
+            });
+        }
+        self.names = names;
+        Ok(self)
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// Column names; empty if the columns have none.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Row weights, if there are any.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// Row labels, if there are any.
+    pub fn labels(&self) -> Option<&[u32]> {
+        self.labels.as_deref()
+    }
+
+    /// The weight of a row; 1 if rows have no weights.
+    pub fn weight(&self, row: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[row])
+    }
+
+    /// The map that the rows are seen through, if they were normalized.
+    pub fn normalization(&self) -> Option<&Normalization> {
+        self.normalization.as_ref()
+    }
+
+    /// Sees the rows through a map of each column; the stored values stay as they are.
+    #[must_use]
+    pub fn with_normalization(mut self, normalization: Normalization) -> Self {
+        assert_eq!(normalization.n_columns(), self.n_columns, "invariant: a map per column");
+        self.normalization = Some(normalization);
+        self
+    }
+
+    /// One row, as `f64`, through the normalization if there is one.
+    pub fn row(&self, row: usize) -> Vec<f64> {
+        let mut out = vec![0.0; self.n_columns];
+        self.row_into(row, &mut out);
+        out
+    }
+
+    /// Writes one row into `out`, as `f64`, through the normalization if there is one.
+    pub fn row_into(&self, row: usize, out: &mut [f64]) {
+        assert!(row < self.n_rows, "row {row} of {}", self.n_rows);
+        for (column, out) in out.iter_mut().enumerate().take(self.n_columns) {
+            *out = self.raw(row, column);
+        }
+        if let Some(normalization) = &self.normalization {
+            normalization.apply(out);
+        }
+    }
+
+    /// A stored value, before any normalization.
+    fn raw(&self, row: usize, column: usize) -> f64 {
+        match &self.values {
+            Values::F64(storage) => storage.get(row, column, self.n_columns),
+            Values::F32(storage) => storage.get(row, column, self.n_columns),
+        }
+    }
+
+    /// Number of blocks of [`LANES`] rows.
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.n_rows.div_ceil(LANES)
+    }
+
+    /// Loads block `block` less `centre`, a column at a time; lanes past the last row are zero.
+    ///
+    /// `centre` is in the units of the rows as seen, after any normalization.
+    pub(crate) fn load_block(&self, block: usize, centre: &[f64], out: &mut [[f64; LANES]]) {
+        let n_valid = LANES.min(self.n_rows - block * LANES);
+        match &self.values {
+            Values::F64(storage) => storage.load(block, n_valid, out),
+            Values::F32(storage) => storage.load(block, n_valid, out),
+        }
+        let shift_lanes = |lanes: &mut [f64; LANES], offset: f64, scale: f64| {
+            for lane in lanes.iter_mut() {
+                *lane = (*lane - offset) * scale;
+            }
+            lanes[n_valid..].fill(0.0);
+        };
+        match &self.normalization {
+            None => {
+                for (lanes, &centre) in out.iter_mut().zip(centre) {
+                    shift_lanes(lanes, centre, 1.0);
+                }
+            }
+            Some(normalization) => {
+                for (column, (lanes, &centre)) in out.iter_mut().zip(centre).enumerate() {
+                    let (offset, scale) = normalization.raw_offset(column, centre);
+                    shift_lanes(lanes, offset, scale);
+                }
+            }
+        }
+    }
+
+    /// Loads the weights of block `block`; lanes past the last row weigh nothing.
+    pub(crate) fn load_weights(&self, block: usize, out: &mut [f64; LANES]) {
+        let first = block * LANES;
+        let n_valid = LANES.min(self.n_rows - first);
+        *out = [0.0; LANES];
+        match &self.weights {
+            Some(weights) => out[..n_valid].copy_from_slice(&weights[first..first + n_valid]),
+            None => out[..n_valid].fill(1.0),
+        }
+    }
+
+    /// Copies rows out, with their weights, as seen through the normalization.
+    pub fn gather(&self, indices: &[usize]) -> Rows<'static> {
+        let mut values = vec![0.0; indices.len() * self.n_columns];
+        for (&row, out) in indices.iter().zip(values.chunks_exact_mut(self.n_columns)) {
+            self.row_into(row, out);
+        }
+        let mut rows = Rows::new(Values::F64(Storage::RowMajor(Cow::Owned(values))), indices.len(), self.n_columns);
+        rows.weights = self.weights.as_ref().map(|weights| indices.iter().map(|&row| weights[row]).collect());
+        rows.names.clone_from(&self.names);
+        rows
+    }
+
+    /// The first value that is not finite, in row order, as an error.
+    fn check_finite(&self) -> Result<(), Error> {
+        let all_finite = match &self.values {
+            Values::F64(storage) => storage.all_finite(),
+            Values::F32(storage) => storage.all_finite(),
+        };
+        if all_finite {
+            return Ok(());
+        }
+        for row in 0..self.n_rows {
+            for column in 0..self.n_columns {
+                let value = self.raw(row, column);
+                if !value.is_finite() {
+                    return Err(Error::NotFinite { row, column, value });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Scalar> Storage<'_, T> {
+    fn values(&self) -> &[T] {
+        match self {
+            Storage::RowMajor(values) => values,
+            Storage::Blocked(values) => values,
+        }
+    }
+
+    fn get(&self, row: usize, column: usize, n_columns: usize) -> f64 {
+        let index = match self {
+            Storage::RowMajor(_) => row * n_columns + column,
+            Storage::Blocked(_) => (row / LANES * n_columns + column) * LANES + row % LANES,
+        };
+        self.values()[index].to_f64()
+    }
+
+    fn load(&self, block: usize, n_valid: usize, out: &mut [[f64; LANES]]) {
+        let n_columns = out.len();
+        match self {
+            Storage::Blocked(values) => {
+                let (lanes, _) = values[block * n_columns * LANES..][..n_columns * LANES].as_chunks::<LANES>();
+                for (out, lanes) in out.iter_mut().zip(lanes) {
+                    *out = lanes.map(T::to_f64);
+                }
+            }
+            Storage::RowMajor(values) => {
+                let rows = &values[block * LANES * n_columns..][..n_valid * n_columns];
+                for (lane, row) in rows.chunks_exact(n_columns).enumerate() {
+                    for (out, &value) in out.iter_mut().zip(row) {
+                        out[lane] = value.to_f64();
+                    }
+                }
+            }
+        }
+    }
+
+    fn all_finite(&self) -> bool {
+        use rayon::prelude::*;
+        // x − x is 0 for finite x and NaN otherwise: a sum that vectorises, without branches.
+        self.values()
+            .par_chunks(1 << 16)
+            .all(|chunk| chunk.iter().fold(0.0, |sum, &value| sum + (value.to_f64() - value.to_f64())) == 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocked(n_rows: usize, n_columns: usize) -> (Vec<f64>, Rows<'static>) {
+        let values: Vec<f64> = (0..n_rows * n_columns).map(|i| (i as f64).sin()).collect();
+        let mut builder = RowsBuilder::<f64>::new(n_columns).unwrap();
+        for row in values.chunks_exact(n_columns) {
+            builder.push_row(row);
+        }
+        (values, builder.finish().unwrap())
+    }
+
+    #[test]
+    fn both_layouts_load_the_same_centred_blocks() {
+        for (n_rows, n_columns) in [(1, 1), (15, 3), (16, 3), (17, 2), (53, 5)] {
+            let (values, blocked) = blocked(n_rows, n_columns);
+            let plain = Rows::from_slice(&values, n_columns).unwrap();
+            let centre: Vec<f64> = (0..n_columns).map(|d| d as f64 * 0.5).collect();
+            for block in 0..blocked.n_blocks() {
+                let mut a = vec![[7.0; LANES]; n_columns];
+                let mut b = vec![[9.0; LANES]; n_columns];
+                blocked.load_block(block, &centre, &mut a);
+                plain.load_block(block, &centre, &mut b);
+                assert_eq!(a, b);
+                for (d, lanes) in a.iter().enumerate() {
+                    for (lane, &x) in lanes.iter().enumerate() {
+                        let row = block * LANES + lane;
+                        let expected = if row < n_rows { values[row * n_columns + d] - centre[d] } else { 0.0 };
+                        assert_eq!(x, expected);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_reported_where_it_stands() {
+        let mut values = vec![0.0f32; 40];
+        values[27] = f32::INFINITY;
+        let error = Rows::from_slice(&values, 4).unwrap_err();
+        assert_eq!(error, Error::NotFinite { row: 6, column: 3, value: f64::INFINITY });
+    }
+
+    #[test]
+    fn weights_are_checked() {
+        let values = [1.0, 2.0, 3.0];
+        let rows = || Rows::from_slice(&values, 1).unwrap();
+        assert!(rows().with_weights(vec![1.0, 0.0, 2.5]).is_ok());
+        assert_eq!(rows().with_weights(vec![0.0; 3]).unwrap_err(), Error::NoWeight);
+        assert!(matches!(rows().with_weights(vec![1.0, -1.0, 1.0]), Err(Error::Weight { row: 1, .. })));
+        assert!(matches!(rows().with_weights(vec![1.0, 1.0, f64::NAN]), Err(Error::Weight { row: 2, .. })));
+        assert!(matches!(rows().with_weights(vec![1.0]), Err(Error::Length { .. })));
+    }
+}

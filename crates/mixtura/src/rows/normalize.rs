@@ -1,0 +1,62 @@
+//! Maps each column to [0, 1] for a fit and brings likelihoods back to the data's own units.
+
+use serde::{Deserialize, Serialize};
+
+/// An affine map of each column: `(x − offset) · scale`.
+///
+/// ```
+/// use mixtura::rows::Normalization;
+///
+/// let map = Normalization::to_unit_interval(&[10.0, 3.0], &[30.0, 3.0]);
+/// let mut row = [15.0, 3.0];
+/// map.apply(&mut row);
+/// assert_eq!(row, [0.25, 0.0]); // a constant column is only shifted
+/// assert_eq!(map.ln_volume(), -(20.0f64.ln()));
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Normalization {
+    offset: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl Normalization {
+    /// The map that takes `[minimum, maximum]` to `[0, 1]` in each column.
+    pub fn to_unit_interval(minimum: &[f64], maximum: &[f64]) -> Self {
+        let scale = minimum.iter().zip(maximum).map(|(lo, hi)| if hi > lo { 1.0 / (hi - lo) } else { 1.0 });
+        Self { offset: minimum.to_vec(), scale: scale.collect() }
+    }
+
+    /// Number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.offset.len()
+    }
+
+    /// What is subtracted from each column.
+    pub fn offset(&self) -> &[f64] {
+        &self.offset
+    }
+
+    /// What each column is multiplied by afterwards.
+    pub fn scale(&self) -> &[f64] {
+        &self.scale
+    }
+
+    /// Maps a row in place.
+    pub fn apply(&self, row: &mut [f64]) {
+        for ((x, offset), scale) in row.iter_mut().zip(&self.offset).zip(&self.scale) {
+            *x = (*x - offset) * scale;
+        }
+    }
+
+    /// Logarithm of the map's volume factor: add it to a log-density of mapped rows to have the
+    /// log-density in the data's own units.
+    pub fn ln_volume(&self) -> f64 {
+        self.scale.iter().map(|scale| scale.ln()).sum()
+    }
+
+    /// Offset and scale that take a stored value to the mapped one less `centre`, in one rounding
+    /// of the difference.
+    pub(crate) fn raw_offset(&self, column: usize, centre: f64) -> (f64, f64) {
+        (self.offset[column] + centre / self.scale[column], self.scale[column])
+    }
+}

@@ -1,0 +1,223 @@
+//! Clusters a sample of the rows by k-means++ and a few rounds of k-means.
+
+use rayon::prelude::*;
+
+use crate::family::Floor;
+use crate::pass::Source;
+use crate::random::{Address, Generator, below, uniform};
+use crate::{Error, Rows};
+
+/// Rounds of k-means after seeding; a start need not be converged.
+const ROUNDS: usize = 10;
+/// Least number of rows in a sample.
+const LEAST_SAMPLE: usize = 10_000;
+/// Rows in a sample for each parameter of a covariance row.
+const ROWS_PER_PARAMETER: usize = 5;
+/// Seeding compares several candidates for each centre while that costs fewer operations than this.
+const CANDIDATE_WORK: usize = 400_000_000;
+
+/// Rows that a start of K components in D dimensions looks at.
+pub(super) fn sample_size(n_components: usize, n_columns: usize) -> usize {
+    LEAST_SAMPLE.max(20 * n_components).max(ROWS_PER_PARAMETER * n_components * (n_columns + 1))
+}
+
+/// A sample of the rows, labelled by cluster; no cluster is empty.
+///
+/// Seeding is k-means++ (Arthur and Vassilvitskii 2007) with the best of 2 + ⌊ln K⌋ candidates for
+/// each centre, on columns divided by their robust scale. Cost O(n K D) for a sample of n rows, a
+/// few times.
+pub(super) fn clusters(
+    source: &(impl Source + ?Sized),
+    n_components: usize,
+    address: Address,
+    floor: &Floor,
+) -> Result<Rows<'static>, Error> {
+    let n_columns = floor.scale.len();
+    let mut sample = source.sample(sample_size(n_components, n_columns), &mut address.item(0))?;
+    let mut points = Points::new(&sample, &source.summary().centre, &floor.scale);
+    let mut generator = address.item(1);
+    let mut centres = points.seed(n_components, &mut generator);
+    if centres.len() < n_components * n_columns {
+        // The sample has too few distinct rows: take distinct rows of all the data instead.
+        sample = source.gather(&source.distinct(sample_size(n_components, n_columns))?)?;
+        points = Points::new(&sample, &source.summary().centre, &floor.scale);
+        centres = points.seed(n_components, &mut generator);
+    }
+    let mut labels = points.nearest(&centres);
+    for _ in 0..ROUNDS {
+        points.move_centres(&labels, &mut centres);
+        let next = points.nearest(&centres);
+        if next == labels {
+            break;
+        }
+        labels = next;
+    }
+    points.fill_empty(&mut labels, n_components, &centres);
+    sample.with_labels(labels)
+}
+
+/// Scaled rows and their weights.
+struct Points {
+    n_columns: usize,
+    values: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Points {
+    fn new(rows: &Rows<'_>, centre: &[f64], scale: &[f64]) -> Self {
+        let n_columns = rows.n_columns();
+        let mut values = vec![0.0; rows.n_rows() * n_columns];
+        for (n, point) in values.chunks_exact_mut(n_columns).enumerate() {
+            rows.row_into(n, point);
+            for (x, (centre, scale)) in point.iter_mut().zip(centre.iter().zip(scale)) {
+                *x = (*x - centre) / scale;
+            }
+        }
+        Self { n_columns, values, weights: (0..rows.n_rows()).map(|n| rows.weight(n)).collect() }
+    }
+
+    fn n(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn point(&self, n: usize) -> &[f64] {
+        &self.values[n * self.n_columns..][..self.n_columns]
+    }
+
+    /// Centres by k-means++; fewer than asked for if there are not as many distinct points.
+    fn seed(&self, n_centres: usize, generator: &mut Generator) -> Vec<f64> {
+        let n_candidates = 2 + (n_centres as f64).ln() as usize;
+        let work = self.n() * self.n_columns * n_centres * n_candidates;
+        let n_candidates = if work > CANDIDATE_WORK { 1 } else { n_candidates };
+        let mut centres = self.point(self.choose(&self.weights, generator).unwrap_or(0)).to_vec();
+        let mut distances = self.distances_to(&centres);
+        while centres.len() < n_centres * self.n_columns {
+            let mass: Vec<f64> =
+                distances.iter().zip(&self.weights).map(|(distance, weight)| distance * weight).collect();
+            let candidates: Vec<usize> = (0..n_candidates).filter_map(|_| self.choose(&mass, generator)).collect();
+            let reduced: Vec<(usize, Vec<f64>)> = candidates
+                .into_par_iter()
+                .map(|candidate| {
+                    let to_candidate = self.distances_to(self.point(candidate));
+                    (candidate, distances.iter().zip(to_candidate).map(|(a, b)| a.min(b)).collect())
+                })
+                .collect();
+            let potential =
+                |distances: &[f64]| -> f64 { distances.iter().zip(&self.weights).map(|(d, w)| d * w).sum() };
+            let best = reduced.into_iter().min_by(|a, b| potential(&a.1).total_cmp(&potential(&b.1)));
+            let Some((chosen, reduced)) = best else { break };
+            centres.extend(self.point(chosen));
+            distances = reduced;
+        }
+        centres
+    }
+
+    /// A point with probability in proportion to `mass`; none if there is no mass.
+    fn choose(&self, mass: &[f64], generator: &mut Generator) -> Option<usize> {
+        let total: f64 = mass.iter().sum();
+        if !total.is_finite() {
+            return Some(below(generator, self.n()));
+        }
+        if total == 0.0 {
+            return None;
+        }
+        let mut rest = uniform(generator) * total;
+        let found = mass.iter().position(|&mass| {
+            rest -= mass;
+            rest < 0.0
+        });
+        found.or_else(|| mass.iter().rposition(|&mass| mass > 0.0))
+    }
+
+    fn distances_to(&self, centre: &[f64]) -> Vec<f64> {
+        self.values.chunks_exact(self.n_columns).map(|point| squared_distance(point, centre)).collect()
+    }
+
+    fn nearest(&self, centres: &[f64]) -> Vec<u32> {
+        let label = |point: &[f64]| {
+            let mut best = (f64::INFINITY, 0);
+            for (k, centre) in (0..).zip(centres.chunks_exact(self.n_columns)) {
+                let distance = squared_distance(point, centre);
+                if distance < best.0 {
+                    best = (distance, k);
+                }
+            }
+            best.1
+        };
+        self.values.par_chunks_exact(self.n_columns).with_min_len(512).map(label).collect()
+    }
+
+    /// Moves every centre to the mean of its points; a centre without points stays.
+    fn move_centres(&self, labels: &[u32], centres: &mut [f64]) {
+        let mut sums = vec![0.0; centres.len()];
+        let mut weights = vec![0.0; centres.len() / self.n_columns];
+        for (n, &label) in labels.iter().enumerate() {
+            let label = label as usize;
+            weights[label] += self.weights[n];
+            for (sum, x) in sums[label * self.n_columns..].iter_mut().zip(self.point(n)) {
+                *sum += self.weights[n] * x;
+            }
+        }
+        for (at, (centre, sum)) in centres.iter_mut().zip(sums).enumerate() {
+            let weight = weights[at / self.n_columns];
+            if weight > 0.0 {
+                *centre = sum / weight;
+            }
+        }
+    }
+
+    /// Gives each empty cluster the point farthest from its centre among clusters of several points.
+    fn fill_empty(&self, labels: &mut [u32], n_clusters: usize, centres: &[f64]) {
+        let mut counts = vec![0; n_clusters];
+        labels.iter().for_each(|&label| counts[label as usize] += 1);
+        for empty in 0..n_clusters {
+            if counts[empty] > 0 {
+                continue;
+            }
+            let distance = |n: usize| {
+                let centre = &centres[labels[n] as usize * self.n_columns..][..self.n_columns];
+                squared_distance(self.point(n), centre)
+            };
+            let movable = (0..self.n()).filter(|&n| counts[labels[n] as usize] > 1);
+            if let Some(farthest) = movable.max_by(|&a, &b| distance(a).total_cmp(&distance(b))) {
+                counts[labels[farthest] as usize] -= 1;
+                counts[empty] += 1;
+                labels[farthest] = empty as u32;
+            }
+        }
+    }
+}
+
+fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    #[test]
+    fn separated_groups_are_found_and_no_cluster_is_empty() {
+        let values: Vec<f64> = (0..300).flat_map(|i| [f64::from(i % 3) * 100.0 + f64::from(i) * 1e-3, 1.0]).collect();
+        let rows = Rows::from_slice(&values, 2).unwrap();
+        let points = Points::new(&rows, &[0.0, 1.0], &[1.0, 1.0]);
+        let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
+        let centres = points.seed(3, &mut address.item(0));
+        let labels = points.nearest(&centres);
+        for (n, label) in labels.iter().enumerate() {
+            assert_eq!(*label, labels[n % 3]);
+        }
+        let mut all_one = vec![0; 300];
+        points.fill_empty(&mut all_one, 4, &[0.0; 8]);
+        assert_eq!((0..4).map(|k| all_one.iter().filter(|&&l| l == k).count()).collect::<Vec<_>>(), [297, 1, 1, 1]);
+    }
+
+    #[test]
+    fn repeated_points_seed_no_more_centres_than_there_are() {
+        let rows = Rows::from_slice(&[1.0, 1.0, 2.0, 2.0], 1).unwrap();
+        let points = Points::new(&rows, &[0.0], &[1.0]);
+        let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
+        assert_eq!(points.seed(3, &mut address.item(0)).len(), 2);
+    }
+}

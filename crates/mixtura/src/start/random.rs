@@ -1,0 +1,43 @@
+//! Draws distinct rows uniformly, for the paper's start.
+
+use std::collections::HashSet;
+
+use crate::Error;
+use crate::pass::Source;
+use crate::random::{Address, below};
+
+/// Draws before giving up on luck and listing all distinct rows, for each row wanted.
+const TRIES: usize = 20;
+
+/// `n` rows of different values, uniformly at random, one after the other.
+pub(super) fn distinct_rows(source: &(impl Source + ?Sized), n: usize, address: Address) -> Result<Vec<f64>, Error> {
+    let mut generator = address.item(0);
+    let n_rows = source.summary().n_rows;
+    let mut seen = HashSet::new();
+    let mut centres = Vec::new();
+    let mut take = |row: Vec<f64>, weight: f64, centres: &mut Vec<f64>| {
+        if weight > 0.0 && seen.insert(row.iter().map(|x| (x + 0.0).to_bits()).collect::<Vec<_>>()) {
+            centres.extend(row);
+            return true;
+        }
+        false
+    };
+    let mut n_taken = 0;
+    let drawn: Vec<usize> = (0..TRIES * n).map(|_| below(&mut generator, n_rows)).collect();
+    let drawn = source.gather(&drawn)?;
+    for row in 0..drawn.n_rows() {
+        if n_taken < n {
+            n_taken += usize::from(take(drawn.row(row), drawn.weight(row), &mut centres));
+        }
+    }
+    // Mostly repeats: choose among the distinct rows themselves.
+    if n_taken < n {
+        let mut distinct = source.distinct(usize::MAX)?;
+        while n_taken < n && !distinct.is_empty() {
+            let row = distinct.swap_remove(below(&mut generator, distinct.len()));
+            let row = source.gather(&[row])?;
+            n_taken += usize::from(take(row.row(0), row.weight(0), &mut centres));
+        }
+    }
+    Ok(centres)
+}

@@ -1,0 +1,128 @@
+//! Checks that nothing degenerate is fatal and nothing is silent.
+
+use mixtura::driver::EventKind;
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+
+use crate::{artificial, rounds};
+
+const ALGORITHMS: [Algorithm; 3] = [Algorithm::Em, Algorithm::Sem, Algorithm::Cem];
+
+fn is_finite(model: &Mixture<FullGaussian>) -> bool {
+    let parameters = |k| model.components.mean(k).iter().chain(model.components.covariance(k));
+    (model.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12
+        && model.weights.iter().all(|weight| *weight >= 0.0)
+        && (0..model.n_components()).flat_map(parameters).all(|x| x.is_finite())
+}
+
+#[test]
+fn a_component_without_rows_is_reseeded_and_that_is_recorded() {
+    let (rows, model) = artificial(1000, 2, 2, 61);
+    // A third component, so far away that no row is ever drawn to it.
+    let mut means = [model.components.mean(0), model.components.mean(1)].concat();
+    means.extend([1e6, 1e6]);
+    let covariances = [model.components.covariance(0), model.components.covariance(1), &[1.0, 0.0, 0.0, 1.0]].concat();
+    let start = Mixture::new(vec![0.4, 0.4, 0.2], FullGaussian::new(2, means, covariances).unwrap()).unwrap();
+    for algorithm in ALGORITHMS {
+        let options = Options { algorithm, ..rounds(10) };
+        let fit = fit_rows(&rows, 3, &Start::Model(start.clone()), &options).unwrap();
+        let reseeded = fit.events.iter().find(|event| event.kind == EventKind::Reseeded).unwrap();
+        assert_eq!((reseeded.component, reseeded.first), (Some(2), 1));
+        assert!(is_finite(&fit.model) && fit.mean_ln_likelihood.is_finite());
+        // Moved into the data, it has rows now.
+        assert!(fit.model.weights[2] > 1e-3, "{:?}", fit.model.weights);
+    }
+}
+
+#[test]
+fn a_reseeded_component_weighs_a_kth_and_the_others_share_the_rest() {
+    let (rows, model) = artificial(900, 1, 2, 62);
+    let means = vec![model.components.mean(0)[0], model.components.mean(1)[0], 1e9];
+    let start = FullGaussian::new(1, means, vec![20.0, 20.0, 1e-3]).unwrap();
+    let start = Mixture::new(vec![0.4, 0.4, 0.2], start).unwrap();
+    let options = Options { algorithm: Algorithm::Cem, ..rounds(1) };
+    let fit = fit_rows(&rows, 3, &Start::Model(start.clone()), &options).unwrap();
+    assert!((fit.model.weights[2] - 1.0 / 3.0).abs() < 1e-15);
+    let labels = start.labels(&rows, 0..900).unwrap();
+    let share = labels.iter().filter(|&&label| label == 0).count() as f64 / 900.0;
+    assert!((fit.model.weights[0] - share * 2.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_component_with_too_few_rows_is_blended() {
+    // Six rows, D = 2, ζ = 3; the second component holds two rows: (2·S + 1·Σ)/3.
+    let values = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 11.0];
+    let rows = Rows::from_slice(&values, 2).unwrap();
+    let start = FullGaussian::new(2, vec![0.5, 0.5, 9.0, 10.0], vec![1.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 2.0]).unwrap();
+    let start = Mixture::new(vec![0.5, 0.5], start).unwrap();
+    let options = Options { algorithm: Algorithm::Cem, ..rounds(1) };
+    let fit = fit_rows(&rows, 2, &Start::Model(start), &options).unwrap();
+    assert_eq!(fit.events[0].kind, EventKind::Blended);
+    assert_eq!(fit.events[0].component, Some(1));
+    let expected = [2.0 / 3.0, 0.0, 0.0, (2.0 * 1.0 + 2.0) / 3.0];
+    for (found, expected) in fit.model.components.covariance(1).iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-14);
+    }
+    assert_eq!(fit.model.components.mean(1), [9.0, 10.0]);
+}
+
+#[test]
+fn repeated_rows_do_not_give_a_zero_covariance() {
+    let values: Vec<f64> = (0..300).flat_map(|i| [f64::from(i % 3), f64::from(i % 3 * 2)]).collect();
+    let rows = Rows::from_slice(&values, 2).unwrap();
+    for algorithm in ALGORITHMS {
+        for start in [Start::KmeansPlusPlus, Start::Random] {
+            for regularization in [1e-9, 0.0] {
+                let options = Options { algorithm, regularization, ..rounds(20) };
+                let fit = fit_rows(&rows, 3, &start, &options).unwrap();
+                assert!(is_finite(&fit.model) && fit.mean_ln_likelihood.is_finite());
+                assert!(!fit.events.is_empty(), "{algorithm:?} {start:?} {regularization}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_constant_column_and_equal_rows_are_workable() {
+    let values: Vec<f64> = (0..100).flat_map(|i| [f64::from(i), 7.0]).collect();
+    let fit = fit_rows(&Rows::from_slice(&values, 2).unwrap(), 2, &Start::KmeansPlusPlus, &rounds(10)).unwrap();
+    assert!(is_finite(&fit.model));
+    assert!((fit.model.components.covariance(0)[3] / (1e-9 * 49.0) - 1.0).abs() < 1e-6);
+    let equal = Rows::from_slice(&[2.0; 50], 1).unwrap();
+    let fit = fit_rows(&equal, 1, &Start::KmeansPlusPlus, &Options::default()).unwrap();
+    assert_eq!(fit.model.components.mean(0), [2.0]);
+    assert!(fit.events.iter().any(|event| event.kind == EventKind::Clipped));
+}
+
+#[test]
+fn more_components_than_distinct_rows_are_refused() {
+    let rows = Rows::from_slice(&[1.0, 1.0, 2.0, 0.0, -0.0, 2.0], 1).unwrap();
+    let error = fit_rows(&rows, 4, &Start::KmeansPlusPlus, &Options::default()).unwrap_err();
+    assert_eq!(error, Error::TooFewDistinctRows { n_components: 4, n_distinct: 3 });
+    for start in [Start::KmeansPlusPlus, Start::Random] {
+        assert!(fit_rows(&rows, 3, &start, &rounds(3)).is_ok());
+    }
+}
+
+#[test]
+fn a_far_outlier_stays_in_the_likelihood() {
+    let (rows, _) = artificial(500, 2, 2, 63);
+    let mut values: Vec<f64> = (0..500).flat_map(|n| rows.row(n)).collect();
+    values.extend([1e7, -1e7]);
+    let rows = Rows::from_slice(&values, 2).unwrap();
+    for algorithm in ALGORITHMS {
+        let options = Options { algorithm, ..rounds(25) };
+        let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &options).unwrap();
+        assert!(is_finite(&fit.model) && fit.mean_ln_likelihood.is_finite());
+    }
+    let model = artificial(10, 2, 2, 63).1;
+    assert!(model.score(&rows).unwrap().log_likelihood < -1e10);
+}
+
+#[test]
+fn running_out_of_rounds_is_an_outcome() {
+    let (rows, _) = artificial(2000, 3, 3, 64);
+    let fit = fit_rows(&rows, 3, &Start::Random, &Options { rounds: 3, ..Options::default() }).unwrap();
+    assert!(!fit.termination.has_converged());
+    assert!(fit.events.iter().any(|event| event.kind == EventKind::RoundLimit));
+    assert_eq!(fit.rounds, 3);
+}

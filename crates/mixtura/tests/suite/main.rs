@@ -1,0 +1,62 @@
+//! Tests the library as its users see it, against plain twins, golden files and known mathematics.
+
+mod degenerate;
+mod draws;
+mod monotone;
+mod reference;
+mod reproducible;
+mod scale_free;
+mod seams;
+mod starts;
+mod trajectory;
+mod weighted;
+
+use mixtura::generate::Artificial;
+use mixtura::{FullGaussian, Mixture, Options, Rows, Start};
+
+/// Rows of an artificial mixture, and the mixture.
+pub(crate) fn artificial(
+    n_rows: usize,
+    n_columns: usize,
+    n_components: usize,
+    seed: u64,
+) -> (Rows<'static>, Mixture<FullGaussian>) {
+    let shape = Artificial { n_columns, n_components, separation: 1.0, ..Artificial::default() };
+    let model = shape.mixture(seed).unwrap();
+    let (values, _) = model.sample(0..n_rows, seed).unwrap();
+    (Rows::from_vec(values, n_columns).unwrap(), model)
+}
+
+/// Exactly so many rounds.
+pub(crate) fn rounds(rounds: u64) -> Options {
+    Options { rounds, tolerance: 0.0, ..Options::default() }
+}
+
+/// The model that a fit starts from.
+pub(crate) fn started(rows: &Rows<'_>, n_components: usize, start: &Start<FullGaussian>, seed: u64) -> Mixture<FullGaussian> {
+    mixtura::fit_rows(rows, n_components, start, &Options { seed, ..rounds(0) }).unwrap().model
+}
+
+/// Asserts that two numbers agree to a relative error, or absolutely where both are below `scale`.
+#[track_caller]
+pub(crate) fn assert_close(a: f64, b: f64, tolerance: f64, scale: f64) {
+    assert!((a - b).abs() <= tolerance * a.abs().max(b.abs()).max(scale), "{a:e} and {b:e}");
+}
+
+/// Asserts that all parameters of two mixtures agree; means are compared in standard deviations.
+#[track_caller]
+pub(crate) fn assert_models_close(a: &Mixture<FullGaussian>, b: &Mixture<FullGaussian>, tolerance: f64) {
+    let n = a.components.mean(0).len();
+    for k in 0..a.n_components() {
+        assert_close(a.weights[k], b.weights[k], tolerance, 0.0);
+        let (p, q) = (a.components.covariance(k), b.components.covariance(k));
+        for i in 0..n {
+            let deviation = q[i * n + i].sqrt();
+            assert_close(a.components.mean(k)[i] / deviation, b.components.mean(k)[i] / deviation, tolerance, 1.0);
+            for j in 0..n {
+                let scale = (q[i * n + i] * q[j * n + j]).sqrt();
+                assert_close(p[i * n + j] / scale, q[i * n + j] / scale, tolerance, 1.0);
+            }
+        }
+    }
+}

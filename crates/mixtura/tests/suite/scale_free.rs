@@ -1,0 +1,101 @@
+//! Checks that shifting and scaling columns changes nothing but rounding.
+
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+
+use crate::{artificial, assert_close, assert_models_close, rounds};
+
+fn mapped(rows: &Rows<'_>, offset: f64, scale: &[f64]) -> Rows<'static> {
+    let values = (0..rows.n_rows())
+        .flat_map(|n| rows.row(n).into_iter().zip(scale).map(|(x, s)| x * s + offset).collect::<Vec<_>>())
+        .collect();
+    Rows::from_vec(values, rows.n_columns()).unwrap()
+}
+
+fn unmapped(model: &Mixture<FullGaussian>, offset: f64, scale: &[f64]) -> Mixture<FullGaussian> {
+    let n = scale.len();
+    let (mut means, mut covariances) = (vec![], vec![]);
+    for k in 0..model.n_components() {
+        means.extend(model.components.mean(k).iter().zip(scale).map(|(mean, s)| (mean - offset) / s));
+        let covariance = model.components.covariance(k);
+        covariances.extend((0..n * n).map(|at| covariance[at] / (scale[at / n] * scale[at % n])));
+    }
+    Mixture { weights: model.weights.clone(), components: FullGaussian::new(n, means, covariances).unwrap() }
+}
+
+fn fitted(rows: &Rows<'_>, algorithm: Algorithm) -> Mixture<FullGaussian> {
+    let options = Options { algorithm, seed: 3, ..rounds(15) };
+    fit_rows(rows, 3, &Start::KmeansPlusPlus, &options).unwrap().model
+}
+
+/// A shift by `offset` rounds every value to a grid of offset·2⁻⁵², about offset·2e-16 of the
+/// columns' deviations of about 4; fifteen rounds may enlarge that a thousandfold.
+#[test]
+fn shifted_columns_give_the_shifted_model() {
+    let (rows, _) = artificial(3000, 3, 3, 51);
+    let plain = fitted(&rows, Algorithm::Em);
+    for offset in [1e6, -1e6, 1e9] {
+        let found = fitted(&mapped(&rows, offset, &[1.0; 3]), Algorithm::Em);
+        assert_models_close(&unmapped(&found, offset, &[1.0; 3]), &plain, 2e-13 * f64::abs(offset));
+    }
+}
+
+/// Powers of two scale exactly, so that all draws are the same too; other factors round each value
+/// by 1e-16 of itself.
+#[test]
+fn scaled_columns_give_the_scaled_model() {
+    let (rows, _) = artificial(3000, 3, 3, 52);
+    for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
+        let plain = fitted(&rows, algorithm);
+        let exact = [2f64.powi(-40), 2f64.powi(40), 1.0];
+        let found = fitted(&mapped(&rows, 0.0, &exact), algorithm);
+        assert_models_close(&unmapped(&found, 0.0, &exact), &plain, 1e-11);
+    }
+    let plain = fitted(&rows, Algorithm::Em);
+    for scale in [[1e-12, 1e-12, 1e-12], [1e12, 1e12, 1e12], [1e-12, 1e12, 3.0]] {
+        let found = fitted(&mapped(&rows, 0.0, &scale), Algorithm::Em);
+        assert_models_close(&unmapped(&found, 0.0, &scale), &plain, 1e-9);
+    }
+}
+
+/// Two clusters `distance` standard deviations apart: the fit must find each cluster's own moments.
+fn far_clusters(distance: f64, regularization: f64) {
+    let (rows, _) = artificial(2000, 2, 1, 53);
+    let first: Vec<Vec<f64>> = (0..2000).map(|n| rows.row(n)).collect();
+    let second: Vec<Vec<f64>> =
+        first.iter().map(|row| vec![row[1] + distance * 4.4, 0.5 * row[0] - distance * 4.4]).collect();
+    let values: Vec<f64> = first.iter().chain(&second).flatten().copied().collect();
+    let rows = Rows::from_vec(values, 2).unwrap();
+    let options = Options { regularization, rounds: 100, ..Options::default() };
+    let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &options).unwrap();
+    for k in 0..2 {
+        assert_close(fit.model.weights[k], 0.5, 1e-12, 1.0);
+        // The rows as they stand in memory, after the shift has rounded them.
+        let is_first = fit.model.components.mean(k)[0] < distance * 2.0;
+        let range = if is_first { 0..2000 } else { 2000..4000 };
+        let own: Vec<Vec<f64>> = range.map(|n| rows.row(n)).collect();
+        let origin = own[0].clone();
+        let mean: Vec<f64> = (0..2).map(|d| own.iter().map(|row| row[d] - origin[d]).sum::<f64>() / 2000.0).collect();
+        for i in 0..2 {
+            let deviation = fit.model.components.covariance(k)[i * 2 + i].sqrt();
+            // A mean of size `distance` cannot be held to better than its last bit.
+            let slack = 1e-9 + 2.0 * f64::EPSILON * distance;
+            let found = fit.model.components.mean(k)[i] - origin[i];
+            assert!((found - mean[i]).abs() / deviation <= slack, "mean {found} {}", mean[i]);
+            for j in 0..2 {
+                let product = |row: &Vec<f64>| (row[i] - origin[i] - mean[i]) * (row[j] - origin[j] - mean[j]);
+                let expected = own.iter().map(product).sum::<f64>() / 2000.0;
+                let other = fit.model.components.covariance(k)[j * 2 + j].sqrt();
+                let found = fit.model.components.covariance(k)[i * 2 + j];
+                assert!((found - expected).abs() / (deviation * other) <= 1e-9, "{found} {expected} at {distance:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn clusters_far_apart_keep_their_digits() {
+    far_clusters(1e2, 1e-9);
+    far_clusters(1e4, 1e-9);
+    far_clusters(1e6, 0.0);
+    far_clusters(1e8, 0.0);
+}

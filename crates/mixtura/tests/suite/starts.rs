@@ -1,0 +1,106 @@
+//! Checks the starts: what each is defined to be.
+
+use mixtura::{Error, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+
+use crate::{artificial, assert_models_close, reference, rounds, started};
+
+#[test]
+fn the_papers_start_is_as_the_paper_says() {
+    let (rows, _) = artificial(1000, 3, 4, 71);
+    let model = started(&rows, 4, &Start::Random, 5);
+    let all: Vec<Vec<f64>> = (0..1000).map(|n| rows.row(n)).collect();
+    for k in 0..4 {
+        assert_eq!(model.weights[k], 0.25);
+        let mean = model.components.mean(k);
+        assert!(all.iter().any(|row| row == mean));
+        let distance =
+            |other: usize| -> f64 { mean.iter().zip(model.components.mean(other)).map(|(a, b)| (a - b).powi(2)).sum() };
+        let nearest = (0..4).filter(|&other| other != k).map(distance).fold(f64::INFINITY, f64::min);
+        for (at, entry) in model.components.covariance(k).iter().enumerate() {
+            let expected = if at % 4 == 0 { nearest / 6.0 } else { 0.0 };
+            assert!((entry - expected).abs() <= 1e-15 * nearest);
+        }
+    }
+    assert_ne!(model, started(&rows, 4, &Start::Random, 6));
+}
+
+/// Means of the paper's start are uniform over rows: 3000 seeds, 10 rows, two means each. χ² with 9
+/// degrees of freedom exceeds 33.72 with probability α = 0.0001; drawing without repetition only
+/// makes it smaller.
+#[test]
+fn the_papers_start_draws_rows_uniformly() {
+    let values: Vec<f64> = (0..10).map(f64::from).collect();
+    let rows = Rows::from_slice(&values, 1).unwrap();
+    let mut counts = [0.0; 10];
+    for seed in 0..3000 {
+        let model = started(&rows, 2, &Start::Random, seed);
+        for k in 0..2 {
+            counts[model.components.mean(k)[0] as usize] += 1.0;
+        }
+    }
+    let chi2: f64 = counts.iter().map(|count| (count - 600.0f64).powi(2) / 600.0).sum();
+    assert!(chi2 < 33.72, "{chi2}");
+}
+
+#[test]
+fn one_component_starts_at_the_data() {
+    let (rows, _) = artificial(500, 3, 2, 72);
+    let expected = reference::maximum(&rows, &vec![vec![1.0]; 500]);
+    for start in [Start::Random, Start::KmeansPlusPlus] {
+        assert_models_close(&started(&rows, 1, &start, 0), &expected, 1e-12);
+    }
+}
+
+#[test]
+fn labels_start_at_their_groups() {
+    let (rows, _) = artificial(600, 2, 3, 73);
+    let labels: Vec<u32> = (0..600).map(|n| n % 3).collect();
+    let memberships: Vec<Vec<f64>> =
+        labels.iter().map(|&label| (0..3).map(|k| f64::from(u8::from(k == label))).collect()).collect();
+    let expected = reference::maximum(&rows, &memberships);
+    let labelled = rows.clone().with_labels(labels).unwrap();
+    assert_models_close(&started(&labelled, 3, &Start::Labels, 0), &expected, 1e-12);
+    let error = fit_rows(&labelled, 4, &Start::Labels, &Options::default()).unwrap_err();
+    assert_eq!(error, Error::EmptyLabel { label: 3 });
+}
+
+#[test]
+fn kmeans_finds_separated_clusters_and_restarts_agree() {
+    let (rows, truth) = {
+        let shape =
+            mixtura::generate::Artificial { n_columns: 4, n_components: 5, separation: 8.0, ..Default::default() };
+        let model = shape.mixture(74).unwrap();
+        let (values, _) = model.sample(0..5000, 1).unwrap();
+        (Rows::from_vec(values, 4).unwrap(), model)
+    };
+    let fit = fit_rows(&rows, 5, &Start::KmeansPlusPlus, &Options { restarts: 4, ..Options::default() }).unwrap();
+    assert_eq!(fit.restarts.len(), 4);
+    assert!(fit.mean_ln_likelihood >= truth.score(&rows).unwrap().mean_log_likelihood);
+    assert!(fit.restarts.iter().all(|l| *l <= fit.mean_ln_likelihood));
+}
+
+#[test]
+fn restarts_really_restart_and_are_never_worse() {
+    let (rows, _) = artificial(800, 2, 6, 75);
+    let options = |restarts| Options { restarts, seed: 1, ..Options::default() };
+    let one = fit_rows(&rows, 6, &Start::Random, &options(1)).unwrap();
+    let six = fit_rows(&rows, 6, &Start::Random, &options(6)).unwrap();
+    assert_eq!(six.restarts[0], one.mean_ln_likelihood);
+    assert!(six.mean_ln_likelihood >= one.mean_ln_likelihood);
+    assert!(six.restarts.iter().any(|l| *l != six.restarts[0]));
+    assert!(six.events.iter().any(|event| event.kind == mixtura::driver::EventKind::RestartsDisagree));
+    assert_eq!(six.restarts[six.winner], six.mean_ln_likelihood);
+}
+
+#[test]
+fn a_given_model_must_fit_the_data_and_the_number_of_components() {
+    let (rows, model) = artificial(100, 2, 3, 76);
+    let refused = fit_rows(&rows, 2, &Start::Model(model.clone()), &Options::default()).unwrap_err();
+    assert!(matches!(refused, Error::Option { .. }));
+    let narrow = Rows::from_slice(&[1.0, 2.0, 3.0, 4.0], 1).unwrap();
+    let refused = fit_rows(&narrow, 3, &Start::Model(model.clone()), &rounds(1)).unwrap_err();
+    assert_eq!(refused, Error::Width { n_model: 2, n_data: 1 });
+    assert_eq!(started(&rows, 3, &Start::Model(model.clone()), 0), model);
+    let wrong = Mixture::new(vec![0.5, 0.4], FullGaussian::new(1, vec![0.0, 1.0], vec![1.0, 1.0]).unwrap());
+    assert!(matches!(wrong, Err(Error::MixingWeights { .. })));
+}
