@@ -127,7 +127,7 @@ fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Option
         event::record(&mut events, EventKind::FractionalWeights, None, 0);
     }
     let least = restarts.iter().copied().fold(f64::INFINITY, f64::min);
-    if restarts[winner] - least > options.tolerance.max(1e-9) {
+    if restarts[winner] - least > options.tolerance.max(noise(run.state(), options)) {
         event::record(&mut events, EventKind::RestartsDisagree, None, 0);
     }
     Fit {
@@ -139,4 +139,16 @@ fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Option
         winner,
         events,
     }
+}
+
+/// How far likelihoods of one and the same answer may lie apart: rounding, and for SEM the range of
+/// its last rounds.
+fn noise<F: Family>(state: &State<F>, options: &Options) -> f64 {
+    const ROUNDING: f64 = 1e-9;
+    if options.algorithm != Algorithm::Sem {
+        return ROUNDING;
+    }
+    let last = state.likelihoods.iter().rev().take(20);
+    let (low, high) = last.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &l| (low.min(l), high.max(l)));
+    (high - low).max(ROUNDING)
 }

@@ -3,6 +3,9 @@
 //! Each kernel is written once, over `[f64; LANES]`, and its order of operations is part of its
 //! meaning: every instruction set with fused multiply-add gives the same bits.
 
+// A kernel must become part of the function that was compiled for the instruction set.
+#![allow(clippy::inline_always)]
+
 mod dispatch;
 mod dots;
 mod elementary;

@@ -53,6 +53,10 @@ impl<T: Scalar> RowsBuilder<T> {
 
     /// Grows to `n_rows` rows; new values are zero until written.
     pub fn resize(&mut self, n_rows: usize) {
+        if self.values.is_empty() {
+            // Zeroed by the system as pages are touched, not by us beforehand.
+            self.values = vec![T::default(); n_rows.div_ceil(LANES) * LANES * self.n_columns];
+        }
         self.reserve(n_rows);
         self.grow(n_rows);
     }
@@ -72,10 +76,23 @@ impl<T: Scalar> RowsBuilder<T> {
     pub fn write_column(&mut self, first_row: usize, column: usize, values: impl IntoIterator<Item = T>) {
         assert!(column < self.n_columns, "invariant: column {column} of {}", self.n_columns);
         let (n_columns, n_rows) = (self.n_columns, self.n_rows);
-        for (row, value) in (first_row..).zip(values) {
-            assert!(row < n_rows, "invariant: row {row} of {n_rows}");
-            self.values[(row / LANES * n_columns + column) * LANES + row % LANES] = value;
+        let mut values = values.into_iter();
+        let mut row = first_row;
+        // Lane after lane of one block, then the next block: no index arithmetic for each value.
+        loop {
+            let at = (row / LANES * n_columns + column) * LANES;
+            let lanes = self.values.get_mut(at..at + LANES).unwrap_or_default();
+            let mut n_written = 0;
+            for (lane, value) in lanes.iter_mut().skip(row % LANES).zip(&mut values) {
+                *lane = value;
+                n_written += 1;
+            }
+            row += n_written;
+            if !row.is_multiple_of(LANES) || n_written == 0 {
+                break;
+            }
         }
+        assert!(row <= n_rows && values.next().is_none(), "invariant: rows up to {n_rows} are there to write");
     }
 
     /// The rows, if there are any and all are finite.

@@ -99,7 +99,7 @@ impl Summary {
                 quartile_range(&sample, d) / NORMAL_QUARTILE_RANGE
             })
             .collect();
-        if scales.iter().any(|&scale| scale == 0.0) {
+        if scales.contains(&0.0) {
             let about_mean = sweep(rows, &self.mean);
             for (scale, square) in scales.iter_mut().zip(about_mean.squares) {
                 if *scale == 0.0 {

@@ -45,7 +45,7 @@ pub(crate) fn start<F: Family, E: Engine<F>>(
         Start::Random if n_components == 1 => {
             let sample = engine.sample(clusters::sample_size(1, floor.scale.len()), &mut address.item(0))?;
             let labels = vec![0; sample.n_rows()];
-            of_labelled(sample.with_labels(labels)?, 1, floor)
+            of_labelled(&sample.with_labels(labels)?, 1, floor)
         }
         Start::Random => {
             let centres = random::distinct_rows(engine, n_components, address)?;
@@ -53,7 +53,7 @@ pub(crate) fn start<F: Family, E: Engine<F>>(
             Ok(equally_weighted(F::about(&centres, &unit, floor)))
         }
         Start::KmeansPlusPlus => {
-            of_labelled(clusters::clusters(engine, n_components, address, floor)?, n_components, floor)
+            of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor)
         }
         Start::Labels => of_engine_labels(engine, n_components, floor),
     }
@@ -65,8 +65,8 @@ fn equally_weighted<F: Family>(components: F) -> Mixture<F> {
 }
 
 /// The components of labelled rows in memory.
-fn of_labelled<F: Family>(rows: Rows<'_>, n_components: usize, floor: &Floor) -> Result<Mixture<F>, Error> {
-    let engine = Threads::<F>::new(&rows)?;
+fn of_labelled<F: Family>(rows: &Rows<'_>, n_components: usize, floor: &Floor) -> Result<Mixture<F>, Error> {
+    let engine = Threads::<F>::new(rows)?;
     of_engine_labels(&engine, n_components, floor)
 }
 

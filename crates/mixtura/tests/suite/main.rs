@@ -33,7 +33,12 @@ pub(crate) fn rounds(rounds: u64) -> Options {
 }
 
 /// The model that a fit starts from.
-pub(crate) fn started(rows: &Rows<'_>, n_components: usize, start: &Start<FullGaussian>, seed: u64) -> Mixture<FullGaussian> {
+pub(crate) fn started(
+    rows: &Rows<'_>,
+    n_components: usize,
+    start: &Start<FullGaussian>,
+    seed: u64,
+) -> Mixture<FullGaussian> {
     mixtura::fit_rows(rows, n_components, start, &Options { seed, ..rounds(0) }).unwrap().model
 }
 

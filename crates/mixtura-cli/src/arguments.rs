@@ -1,0 +1,54 @@
+//! Says what can be typed: the subcommands, and how numbers are checked.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{completions, fit, generate, man, predict, sample, score, show};
+
+/// Fit mixture models to data: fast, reproducible, honest.
+///
+/// Without a subcommand: a demonstration on generated data, EM against stochastic EM.
+#[derive(Debug, Parser)]
+#[command(name = "mixtura", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Fit(fit::FitArguments),
+    Predict(predict::PredictArguments),
+    Score(score::ScoreArguments),
+    Sample(sample::SampleArguments),
+    Show(show::ShowArguments),
+    Generate(generate::GenerateArguments),
+    Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// JSON, for programs
+    Json,
+    /// A table, for people
+    Table,
+}
+
+/// A finite number of at least 0.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        Ok(value) => Err(format!("must be a finite number of at least 0, not {value}")),
+        Err(_) => Err("is not a number".into()),
+    }
+}
+
+/// A whole number of at least 1.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) => Err("must be at least 1".into()),
+        Ok(value) => Ok(value),
+        Err(_) => Err("is not a whole number of at least 1".into()),
+    }
+}

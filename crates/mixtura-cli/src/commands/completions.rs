@@ -1,0 +1,25 @@
+//! Prints shell completions: `mixtura completions`.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::arguments::Arguments;
+use crate::output;
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &CompletionsArguments) -> anyhow::Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), "mixtura", &mut text);
+    output::text(None, &String::from_utf8_lossy(&text))?;
+    Ok(ExitCode::SUCCESS)
+}

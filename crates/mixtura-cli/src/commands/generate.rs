@@ -1,0 +1,95 @@
+//! Makes artificial data as in the paper: `mixtura generate`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use mixtura::generate::{Artificial, Balance};
+use mixtura_io::ModelFile;
+
+use super::sample::Drawing;
+use crate::arguments::{at_least_one, not_negative};
+use crate::output;
+
+/// Generate rows from an artificial mixture of Gaussians, as in the paper
+///
+/// The seed alone fixes the mixture and the sequence of rows: with the same seed, the rows of a
+/// smaller N are the first rows of a larger N.
+#[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
+pub(crate) struct GenerateArguments {
+    /// Number of columns
+    #[arg(short, long, value_name = "D", value_parser = at_least_one)]
+    dimension: usize,
+
+    /// Number of components
+    #[arg(short = 'k', value_name = "K", value_parser = at_least_one)]
+    n_components: usize,
+
+    /// Number of rows
+    #[arg(short = 'n', value_name = "N", value_parser = at_least_one)]
+    n_rows: usize,
+
+    /// Distance of neighbouring means, in units of the larger component's extent; about 2 is well
+    /// separated
+    #[arg(long, value_name = "C", default_value = "0.6", value_parser = not_negative)]
+    separation: f64,
+
+    /// Whether all components weigh the same
+    #[arg(long, value_enum, default_value_t = BalanceName::Balanced)]
+    balance: BalanceName,
+
+    /// Seed of all random draws
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+
+    /// Add a column with the component of each row
+    #[arg(long)]
+    labels: bool,
+
+    /// Write the rows to this file (.csv, .csv.gz, .parquet, .npy) instead of CSV to standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Write the true model to this file
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum BalanceName {
+    /// Equal weights
+    Balanced,
+    /// The heaviest component ten times the lightest
+    Unbalanced,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
+    output::check(&[arguments.output.as_ref(), arguments.model.as_ref()], &[])?;
+    let artificial = Artificial {
+        n_columns: arguments.dimension,
+        n_components: arguments.n_components,
+        separation: arguments.separation,
+        balance: match arguments.balance {
+            BalanceName::Balanced => Balance::Balanced,
+            BalanceName::Unbalanced => Balance::Unbalanced,
+        },
+    };
+    let model = artificial.mixture(arguments.seed)?;
+    let columns: Vec<String> = (1..=arguments.dimension).map(|d| format!("x{d}")).collect();
+    let drawing = Drawing {
+        model: &model,
+        columns: &columns,
+        n_rows: arguments.n_rows,
+        seed: arguments.seed,
+        labels: arguments.labels,
+        output: arguments.output.as_deref(),
+    };
+    drawing.write()?;
+    if let Some(path) = &arguments.model {
+        let file = ModelFile { model, columns, fit: None };
+        output::text(Some(path), &file.to_json())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

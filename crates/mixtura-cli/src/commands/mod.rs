@@ -1,0 +1,11 @@
+//! Holds the subcommands, one file for each.
+
+pub(crate) mod completions;
+pub(crate) mod demonstrate;
+pub(crate) mod fit;
+pub(crate) mod generate;
+pub(crate) mod man;
+pub(crate) mod predict;
+pub(crate) mod sample;
+pub(crate) mod score;
+pub(crate) mod show;

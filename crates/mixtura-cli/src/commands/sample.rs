@@ -1,0 +1,84 @@
+//! Draws rows from a model: `mixtura sample`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use mixtura::{FullGaussian, Mixture};
+use mixtura_io::{Input, ModelFile, TableColumns};
+
+use crate::arguments::at_least_one;
+use crate::output;
+
+/// Rows drawn before they are written.
+const BATCH: usize = 1 << 16;
+
+/// Draw rows from a model
+#[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
+pub(crate) struct SampleArguments {
+    /// The model file
+    model: PathBuf,
+
+    /// Number of rows
+    #[arg(short = 'n', value_name = "N", value_parser = at_least_one)]
+    n_rows: usize,
+
+    /// Seed of all random draws
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+
+    /// Add a column with the component of each row
+    #[arg(long)]
+    labels: bool,
+
+    /// Write to this file (.csv, .csv.gz, .parquet, .npy) instead of CSV to standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What to draw, and where to.
+pub(crate) struct Drawing<'a> {
+    pub model: &'a Mixture<FullGaussian>,
+    pub columns: &'a [String],
+    pub n_rows: usize,
+    pub seed: u64,
+    pub labels: bool,
+    pub output: Option<&'a Path>,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
+    output::check(&[arguments.output.as_ref()], &[&Input::Path(arguments.model.clone())])?;
+    let file = ModelFile::read(&arguments.model)?;
+    let drawing = Drawing {
+        model: &file.model,
+        columns: &file.columns,
+        n_rows: arguments.n_rows,
+        seed: arguments.seed,
+        labels: arguments.labels,
+        output: arguments.output.as_deref(),
+    };
+    drawing.write()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Drawing<'_> {
+    /// Draws and writes the rows, batch by batch.
+    pub(crate) fn write(&self) -> anyhow::Result<()> {
+        let n_columns = self.model.components.mean(0).len();
+        let name = |d: usize| self.columns.get(d).cloned().unwrap_or_else(|| format!("x{}", d + 1));
+        let columns =
+            TableColumns { names: (0..n_columns).map(name).collect(), label: self.labels.then(|| "component".into()) };
+        let mut writer = output::table(self.output, &columns)?;
+        for first in (0..self.n_rows).step_by(BATCH) {
+            let (values, labels) = self.model.sample(first..(first + BATCH).min(self.n_rows), self.seed)?;
+            if self.labels {
+                writer.write_labelled_rows(&values, &labels)?;
+            } else {
+                writer.write_rows(&values)?;
+            }
+        }
+        Ok(writer.finish()?)
+    }
+}

@@ -1,0 +1,108 @@
+//! Shows a model to human eyes: `mixtura show`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use mixtura_io::ModelFile;
+
+use super::fit::name;
+use crate::arguments::Format;
+use crate::output;
+use crate::table::{Aligned, number};
+
+/// Columns that a table of means shows before it says how many more there are.
+const MOST_COLUMNS: usize = 12;
+
+/// Show a model for human eyes
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The model file
+    model: PathBuf,
+
+    /// Show the covariance matrices too
+    #[arg(long)]
+    covariances: bool,
+
+    /// Print as a table or as JSON
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitCode> {
+    let file = ModelFile::read(&arguments.model)?;
+    let text = match arguments.format {
+        Format::Json => file.to_json(),
+        Format::Table => table(&file, arguments.covariances),
+    };
+    output::text(None, &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How the fit went, in one line.
+pub(crate) fn outcome(file: &ModelFile) -> String {
+    let n_components = file.model.n_components();
+    let Some(fit) = &file.fit else { return format!("{n_components} components") };
+    let ended = match fit.reason.as_str() {
+        "converged" => "converged".into(),
+        "flat" => "likelihood flat".into(),
+        "round-limit" => "round limit".into(),
+        other => other.to_owned(),
+    };
+    format!(
+        "{n_components} components, {} {ended} after {} rounds, log-likelihood {:.6} a row",
+        name(fit.algorithm),
+        fit.rounds,
+        fit.mean_log_likelihood
+    )
+}
+
+/// The model as a table: a line for each component with weight, mean and standard deviation.
+pub(crate) fn table(file: &ModelFile, covariances: bool) -> String {
+    let components = &file.model.components;
+    let n_columns = components.mean(0).len();
+    let mut text = format!("Gaussian mixture, full covariances, {n_columns} columns: {}\n", outcome(file));
+    if let Some(fit) = file.fit.as_ref().filter(|fit| fit.restarts.len() > 1) {
+        let all: Vec<String> = fit.restarts.iter().map(|likelihood| format!("{likelihood:.6}")).collect();
+        writeln!(text, "restarts ended at {}", all.join(", ")).expect("invariant: text can be written to");
+    }
+    let n_shown = n_columns.min(MOST_COLUMNS);
+    let names = (0..n_shown).map(|d| file.columns.get(d).cloned().unwrap_or_else(|| format!("column {}", d + 1)));
+    let mut aligned = Aligned::new(["component".to_owned(), "weight".into()].into_iter().chain(names));
+    for (k, weight) in file.model.weights.iter().enumerate() {
+        let covariance = components.covariance(k);
+        let cell = |d: usize| {
+            let deviation = covariance[d * n_columns + d].sqrt();
+            format!("{} ±{}", number(components.mean(k)[d]), number(deviation))
+        };
+        aligned.row([k.to_string(), format!("{weight:.6}")].into_iter().chain((0..n_shown).map(cell)));
+    }
+    text.push('\n');
+    text.push_str(&aligned.to_text());
+    if n_shown < n_columns {
+        let n_more = n_columns - n_shown;
+        writeln!(text, "  and {n_more} more columns (--format json shows all)")
+            .expect("invariant: text can be written to");
+    }
+    if covariances {
+        text.push_str(&matrices(file));
+    }
+    text
+}
+
+fn matrices(file: &ModelFile) -> String {
+    let n = file.model.components.mean(0).len();
+    let mut text = String::new();
+    for k in 0..file.model.n_components() {
+        write!(text, "\ncovariance of component {k}\n\n").expect("invariant: text can be written to");
+        let name = |d: usize| file.columns.get(d).cloned().unwrap_or_else(|| (d + 1).to_string());
+        let mut aligned = Aligned::new(std::iter::once(String::new()).chain((0..n).map(name)));
+        for (d, row) in file.model.components.covariance(k).chunks_exact(n).enumerate() {
+            aligned.row(std::iter::once(name(d)).chain(row.iter().map(|&entry| number(entry))));
+        }
+        text.push_str(&aligned.to_text());
+    }
+    text
+}

@@ -1,0 +1,100 @@
+//! Turns errors into messages, hints and exit codes.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::talk;
+
+/// Exit code for what was typed wrong.
+const USAGE: u8 = 2;
+
+/// Something wrong with what was typed, found only after parsing.
+#[derive(Debug)]
+pub(crate) struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// A failure with a hint of its own.
+#[derive(Debug)]
+pub(crate) struct Hinted {
+    pub message: String,
+    pub hint: String,
+}
+
+impl std::fmt::Display for Hinted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Hinted {}
+
+/// Replaces the program's words when it fails in a way that it should not.
+pub(crate) fn explain_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let file = panic.location().map_or("", |location| location.file());
+        // Decoders of columnar files give up on damaged ones by panicking; that is caught and
+        // becomes an error with the file's name.
+        if ["/parquet-", "/arrow-", "/bytes-"].iter().any(|crates| file.contains(crates)) {
+            return;
+        }
+        talk::error(&format!("internal failure: {panic}"), Some("please report this with the command that led to it"));
+    }));
+}
+
+/// Prints an error, if there is one, and gives the process its exit code.
+pub(crate) fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
+    let error = match result {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    // Who closed the pipe has read enough.
+    if is_broken_pipe(&error) {
+        return ExitCode::SUCCESS;
+    }
+    talk::error(&format!("{error:#}"), hint(&error).as_deref());
+    if error.downcast_ref::<Usage>().is_some() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<mixtura_io::Error>().is_some_and(mixtura_io::Error::is_broken_pipe)
+            || cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+fn hint(error: &anyhow::Error) -> Option<String> {
+    for cause in error.chain() {
+        if let Some(error) = cause.downcast_ref::<mixtura_io::Error>() {
+            return error.hint();
+        }
+        if let Some(hinted) = cause.downcast_ref::<Hinted>() {
+            return Some(hinted.hint.clone());
+        }
+        if let Some(error) = cause.downcast_ref::<mixtura::Error>() {
+            return hint_of_library(error).map(Into::into);
+        }
+    }
+    None
+}
+
+fn hint_of_library(error: &mixtura::Error) -> Option<&'static str> {
+    use mixtura::Error;
+    match error {
+        Error::TooFewDistinctRows { .. } => Some("choose a smaller -k, or look why so many rows are equal"),
+        Error::Overflow { .. } => Some("rescale that column, or remove the outlier"),
+        Error::NoWeight | Error::Weight { .. } => Some("weights count how often a row was seen; 0 leaves it out"),
+        Error::Width { .. } => Some("pick the model's columns with --columns"),
+        Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs a labelled row; is -k right?"),
+        Error::MixingWeights { .. } | Error::NotPositiveDefinite { .. } | Error::NotSymmetric { .. } => {
+            Some("was the model file edited by hand?")
+        }
+        _ => None,
+    }
+}

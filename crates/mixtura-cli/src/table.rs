@@ -1,0 +1,89 @@
+//! Lines up columns of text for a terminal.
+
+/// A table whose columns line up: text to the left, numbers to the right.
+#[derive(Debug, Default)]
+pub(crate) struct Aligned {
+    rows: Vec<Vec<String>>,
+}
+
+impl Aligned {
+    /// A table with a heading.
+    pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Self {
+        Self { rows: vec![heading.into_iter().map(Into::into).collect()] }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The table as text, each line indented by two spaces.
+    pub(crate) fn to_text(&self) -> String {
+        let n_columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cell = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| cell.chars().count());
+        let widths: Vec<usize> =
+            (0..n_columns).map(|column| self.rows.iter().map(|row| cell(row, column)).max().unwrap_or(0)).collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                let space = " ".repeat(widths[column] - cell.chars().count());
+                let (before, after) = if self.is_text(column) { ("", space.as_str()) } else { (space.as_str(), "") };
+                line.push_str("  ");
+                line.push_str(before);
+                line.push_str(cell);
+                line.push_str(after);
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Whether a column holds words, so that it is aligned to the left.
+    fn is_text(&self, column: usize) -> bool {
+        let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));
+        let mut cells = cells.filter(|cell| !cell.is_empty()).peekable();
+        cells.peek().is_some() && cells.any(|cell| cell.starts_with(|c: char| c.is_alphabetic()))
+    }
+}
+
+/// A number with six significant digits, plain where that is short.
+pub(crate) fn number(x: f64) -> String {
+    if x == 0.0 {
+        return "0".into();
+    }
+    let size = x.abs().log10().floor() as i32;
+    if !(-4..9).contains(&size) {
+        return format!("{x:.3e}");
+    }
+    let decimals = usize::try_from(5 - size).unwrap_or(0);
+    format!("{x:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Aligned::new(["name", "value"]);
+        table.row(["a", "1.5"]);
+        table.row(["μκ", "-10"]);
+        assert_eq!(table.to_text(), "  name  value\n  a       1.5\n  μκ      -10\n");
+    }
+
+    #[test]
+    fn numbers_have_six_digits() {
+        for (x, text) in [
+            (0.0, "0"),
+            (1.0, "1.00000"),
+            (-28.191_59, "-28.1916"),
+            (1e-7, "1.000e-7"),
+            (123_456_789.0, "123456789"),
+            (2e12, "2.000e12"),
+        ] {
+            assert_eq!(number(x), text);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Tries bad input: refused with the place and a hint, exit code 1 or 2, nothing half-written, no panic.
+
+use std::fs;
+
+use crate::{folder, run, run_with_input, succeed};
+
+/// Runs in a folder with some files; asserts the exit code, parts of the message, and that nothing
+/// new lies in the folder afterwards.
+#[track_caller]
+fn refused(files: &[(&str, &str)], line: &str, code: i32, parts: &[&str]) {
+    let folder = folder();
+    for (name, contents) in files {
+        fs::write(folder.path().join(name), contents).unwrap();
+    }
+    let ran = run(folder.path(), line);
+    assert_eq!(ran.code, code, "mixtura {line}\n{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    for part in parts {
+        assert!(ran.stderr.contains(part), "{part:?} is not in\n{}", ran.stderr);
+    }
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), files.len(), "{left:?}");
+}
+
+const FIT: &str = "fit d.csv -k 1 -o m.json";
+
+#[test]
+fn bad_cells_are_refused_with_their_place() {
+    let cases = [
+        ("x,y\n1,2\n3,nan\n", "d.csv: row 2, line 3, column \"y\": value nan is not finite"),
+        ("x,y\n1,2\n-inf,4\n", "row 2, line 3, column \"x\": value -inf is not finite"),
+        ("x,y\n1,2\n3,\n", "row 2, line 3, column \"y\": empty cell"),
+        ("x,y\n1,2\n3,abc\n", "row 2, line 3, column \"y\": value \"abc\" is not a number"),
+        ("x,y\n1,2\n3\n", "row 2, line 3: 1 values, expected 2"),
+        ("x,y\n1,2\n3,1e999\n", "row 2, line 3, column \"y\": value 1e999 is too large"),
+        ("", "d.csv: the file is empty"),
+        ("x,y\n", "d.csv: no rows of data"),
+    ];
+    for (contents, message) in cases {
+        refused(&[("d.csv", contents)], FIT, 1, &[message]);
+    }
+}
+
+#[test]
+fn bad_numbers_of_components_are_refused() {
+    let data = [("d.csv", "x\n1\n1\n2\n")];
+    refused(&data, "fit d.csv -k 0 -o m.json", 2, &["must be at least 1"]);
+    refused(&data, "fit d.csv -k -3 -o m.json", 2, &[]);
+    refused(&data, "fit d.csv -o m.json", 2, &["-k"]);
+    refused(
+        &data,
+        "fit d.csv -k 3 -o m.json",
+        1,
+        &["3 components need as many distinct rows, but there are only 2", "hint: "],
+    );
+}
+
+#[test]
+fn bad_weights_are_refused() {
+    let fit = "fit d.csv -k 1 --weights w -o m.json";
+    refused(&[("d.csv", "x,w\n1,1\n2,-1\n")], fit, 1, &["row 2", "-1"]);
+    refused(&[("d.csv", "x,w\n1,1\n2,inf\n")], fit, 1, &["row 2", "inf"]);
+    refused(&[("d.csv", "x,w\n1,0\n2,0\n")], fit, 1, &["all row weights are zero"]);
+    refused(&[("d.csv", "x,v\n1,0\n2,0\n")], fit, 1, &["no column \"w\"", "hint: "]);
+}
+
+#[test]
+fn bad_options_are_refused() {
+    let data = [("d.csv", "x\n1\n2\n4\n")];
+    for option in [
+        "--tolerance -1",
+        "--tolerance nan",
+        "--regularization -1e-9",
+        "--ridge inf",
+        "--rounds -1",
+        "--rounds x",
+        "--threads 0",
+        "--restarts 0",
+        "--algorithm magic",
+        "--covariance round",
+        "--seed -1",
+        "--no-such-option",
+    ] {
+        refused(&data, &format!("fit d.csv -k 1 -o m.json {option}"), 2, &[]);
+    }
+    refused(&[], "generate -d 0 -k 1 -n 1 -o d.csv", 2, &["must be at least 1"]);
+    refused(&[], "generate -d 1 -k 1 -n 1 --separation -2 -o d.csv", 2, &["at least 0"]);
+}
+
+const MODEL: &str = r#"{"weights":[0.5,0.5],"means":[[0.0],[4.0]],"covariances":[[[1.0]],[[1.0]]]}"#;
+
+#[test]
+fn bad_models_are_refused() {
+    let data = ("d.csv", "x,y\n1,2\n2,3\n4,5\n");
+    let cases = [
+        (MODEL.replace("0.5,0.5", "0.5,0.4"), "sum to 1: their sum is 0.9"),
+        (MODEL.replace("0.5,0.5", "1.5,-0.5"), "weight 2 is -0.5"),
+        (MODEL.replace("[[[1.0]]", "[[[-1.0]]"), "component 1: covariance not positive definite at pivot 1"),
+        (MODEL[..30].to_owned(), "not a sound model file"),
+        ("not json".to_owned(), "not a sound model file"),
+        (MODEL.replacen('{', r#"{"version":7,"#, 1), "version 7"),
+        (MODEL.to_owned(), "the model has 1 columns, the data 2"),
+    ];
+    for (model, message) in &cases {
+        let files = [data, ("m.json", model.as_str())];
+        refused(&files, "score m.json d.csv", 1, &[message]);
+        refused(&files, "predict m.json d.csv -o labels.csv", 1, &[message]);
+        refused(&files, "fit d.csv -k 2 --init-model m.json -o out.json", 1, &[message]);
+    }
+    refused(
+        &[("m.json", MODEL), ("d.csv", "x\n1\n2\n4\n7\n")],
+        "fit d.csv -k 3 --init-model m.json -o o.json",
+        2,
+        &["has 2 components, but -k is 3"],
+    );
+    let infinite = MODEL.replace("4.0", "1e999");
+    refused(&[("m.json", &infinite)], "sample m.json -n 3 -o s.csv", 1, &["m.json"]);
+}
+
+#[test]
+fn bad_files_are_refused() {
+    refused(&[], "fit nowhere.csv -k 1 -o m.json", 1, &["nowhere.csv", "No such file"]);
+    refused(&[("d.xlsx", "x")], "fit d.xlsx -k 1 -o m.json", 1, &["unknown extension \".xlsx\"", "hint: "]);
+    for name in ["d.parquet", "d.npy", "d.csv.gz"] {
+        refused(&[(name, "this is something else")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);
+        refused(&[(name, "")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);
+    }
+    // A header that claims far more than the file holds.
+    let folder = folder();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 1000), }            \n";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    fs::write(folder.path().join("lying.npy"), bytes).unwrap();
+    let ran = run(folder.path(), "fit lying.npy -k 1 -o m.json");
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("lying.npy"), "{}", ran.stderr);
+}
+
+#[test]
+fn truncated_files_are_refused() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 3 -k 2 -n 2000 -o d.parquet");
+    succeed(folder.path(), "generate -d 3 -k 2 -n 2000 -o d.npy");
+    for name in ["d.parquet", "d.npy"] {
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        for share in [0.001, 0.3, 0.5, 0.999] {
+            let cut = format!("cut-{name}");
+            fs::write(folder.path().join(&cut), &bytes[..(bytes.len() as f64 * share) as usize]).unwrap();
+            let ran = run(folder.path(), &format!("fit {cut} -k 1 -o m.json"));
+            assert_eq!(ran.code, 1, "{name} {share}");
+            assert!(ran.stderr.starts_with(&format!("error: {cut}")), "{}", ran.stderr);
+            assert!(!folder.path().join("m.json").exists());
+        }
+    }
+}
+
+#[test]
+fn bad_outputs_are_refused_before_any_work() {
+    let data = [("d.csv", "x\n1\n2\n4\n")];
+    refused(&data, "fit d.csv -k 1 -o nowhere/m.json", 1, &["nowhere", "does not exist"]);
+    refused(&data, "fit d.csv -k 1 -o d.csv", 2, &["output and input are the same file"]);
+    refused(&data, "fit d.csv -k 1 -o ./d.csv", 2, &["output and input are the same file"]);
+    refused(&data, "fit d.csv -k 1 -o m.json --trace m.json", 2, &["two outputs to the same file"]);
+    refused(&data, "generate -d 1 -k 1 -n 1 -o d.txt", 1, &["unknown extension \".txt\""]);
+    let both = [("d.csv", "x\n1\n2\n"), ("m.json", MODEL)];
+    refused(&both, "predict m.json d.csv -o m.json", 2, &["output and input are the same file"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    if !std::path::Path::new("/dev/full").exists() {
+        eprintln!("skipped: this system has no /dev/full");
+        return;
+    }
+    let folder = folder();
+    fs::write(folder.path().join("m.json"), MODEL).unwrap();
+    let line = format!("{} sample m.json -n 100000 > /dev/full", env!("CARGO_BIN_EXE_mixtura"));
+    let output = std::process::Command::new("bash").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("No space left on device"));
+}
+
+#[test]
+fn odd_but_workable_data_is_allowed_with_a_notice() {
+    let folder = folder();
+    fs::write(folder.path().join("d.csv"), "x,y\n1,7\n2,7\n4,7\n5,7\n").unwrap();
+    let ran = succeed(folder.path(), "fit d.csv -k 2 -o m.json");
+    assert!(ran.stderr.contains("note: column y holds the same value everywhere (7)"), "{}", ran.stderr);
+    fs::write(folder.path().join("e.csv"), "x\n3\n3\n3\n").unwrap();
+    let ran = succeed(folder.path(), "fit e.csv -k 1 -o m.json");
+    assert!(ran.stderr.contains("note: column x holds the same value everywhere (3)"), "{}", ran.stderr);
+    let ran = run_with_input(folder.path(), "fit - -k 1 -o m.json", "1,2\n3,4\n5,7\n");
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("--no-header"), "{}", ran.stderr);
+}

@@ -1,0 +1,300 @@
+//! Names everything that can go wrong while tables are read and written, with the place and the value.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::{Column, Place};
+
+/// How many column names a message lists before it says how many more there are.
+const N_LISTED: usize = 12;
+
+/// Why a table could not be read or written.
+///
+/// Rows and columns are counted from 1 in messages and from 0 in fields; lines always from 1.
+///
+/// ```
+/// use mixtura_io::{Input, ReadOptions, read};
+///
+/// let error = read(&Input::from("points.xls"), &ReadOptions::default()).unwrap_err();
+/// assert_eq!(error.to_string(), r#"points.xls: unknown extension ".xls""#);
+/// assert!(error.hint().is_some());
+/// ```
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be opened or read.
+    #[error("{file}: cannot read: {source}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("{}: cannot write: {source}", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder of an output file does not exist.
+    #[error("{}: folder {:?} does not exist", file.display(), folder)]
+    NoFolder {
+        /// The output file.
+        file: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// A folder stands where a file is needed.
+    #[error("{file}: is a folder, not a file")]
+    Folder {
+        /// The path.
+        file: String,
+    },
+    /// The name of a file does not tell its format.
+    #[error("{file}: unknown extension {extension:?}")]
+    Extension {
+        /// The file.
+        file: String,
+        /// Its extension, with the dot; empty if it has none.
+        extension: String,
+        /// The extensions that are known.
+        known: &'static str,
+    },
+    /// A file is of the right format but holds something that is not a table of numbers.
+    #[error("{file}: {reason}")]
+    Unsupported {
+        /// The file.
+        file: String,
+        /// What it holds.
+        reason: String,
+    },
+    /// A file is damaged, cut off, or not of the format its name promises.
+    #[error("{file}: not a sound {format} file: {reason}")]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// The format its name promises.
+        format: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A model file holds something that is no mixture.
+    #[error("{file}: {source}")]
+    InvalidModel {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        source: mixtura::Error,
+    },
+    /// A file holds nothing at all.
+    #[error("{file}: the file is empty")]
+    Empty {
+        /// The file.
+        file: String,
+    },
+    /// A table has no rows.
+    #[error("{file}: no rows of data")]
+    NoRows {
+        /// The file.
+        file: String,
+    },
+    /// A table has no columns, or none are left for the data.
+    #[error("{file}: no columns of data")]
+    NoColumns {
+        /// The file.
+        file: String,
+    },
+    /// A column was asked for that the file does not have.
+    #[error("{file}: no column {column:?}")]
+    UnknownColumn {
+        /// The file.
+        file: String,
+        /// What was asked for.
+        column: String,
+        /// The names the file has; empty if its columns have none.
+        available: Vec<String>,
+        /// How many columns the file has.
+        n_columns: usize,
+    },
+    /// A column was asked for twice.
+    #[error("{file}: {column} is asked for twice")]
+    RepeatedColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: Column,
+    },
+    /// Two columns of the file have the name that was asked for.
+    #[error("{file}: the name {name:?} stands for columns {} and {}", first + 1, second + 1)]
+    AmbiguousColumn {
+        /// The file.
+        file: String,
+        /// The name.
+        name: String,
+        /// First column of that name, from 0.
+        first: usize,
+        /// Second column of that name, from 0.
+        second: usize,
+    },
+    /// A column does not hold numbers.
+    #[error("{file}: {column} has type {kind}, not a type of numbers")]
+    ColumnType {
+        /// The file.
+        file: String,
+        /// The column.
+        column: Column,
+        /// Its type, as the format calls it.
+        kind: String,
+        /// The columns that do hold numbers.
+        numeric: Vec<String>,
+    },
+    /// A delimiter that could be part of a number.
+    #[error("delimiter {delimiter:?} could be part of a number")]
+    Delimiter {
+        /// The delimiter.
+        delimiter: char,
+    },
+    /// A row has more or fewer values than the table has columns.
+    #[error("{file}: row {}, line {line}: {n_found} values, expected {n_expected}", row + 1)]
+    Ragged {
+        /// The file.
+        file: String,
+        /// Row of data, from 0.
+        row: usize,
+        /// Line, from 1.
+        line: u64,
+        /// Values found.
+        n_found: usize,
+        /// Columns of the table.
+        n_expected: usize,
+    },
+    /// A cell holds nothing.
+    #[error("{place}: empty cell")]
+    EmptyCell {
+        /// Where.
+        place: Place,
+    },
+    /// A cell holds NaN or an infinity.
+    #[error("{place}: value {value} is not finite")]
+    NotFinite {
+        /// Where.
+        place: Place,
+        /// The value as it stands in the file.
+        value: String,
+    },
+    /// A cell holds a number beyond the range of double precision.
+    #[error("{place}: value {value} is too large for double precision")]
+    TooLarge {
+        /// Where.
+        place: Place,
+        /// The value as it stands in the file.
+        value: String,
+    },
+    /// A cell holds something else than a number.
+    #[error("{place}: value {value:?} is not a number")]
+    NotNumber {
+        /// Where.
+        place: Place,
+        /// The value as it stands in the file.
+        value: String,
+    },
+    /// A cell holds a whole number that double precision would change.
+    #[error("{place}: value {value} has no exact double-precision form")]
+    Inexact {
+        /// Where.
+        place: Place,
+        /// The value.
+        value: String,
+    },
+    /// A row weight is negative.
+    #[error("{place}: weight {value} is negative")]
+    NegativeWeight {
+        /// Where.
+        place: Place,
+        /// The weight.
+        value: f64,
+    },
+    /// The library refused the rows as a whole.
+    #[error("{file}: {source}")]
+    Rows {
+        /// The file.
+        file: String,
+        /// Why.
+        source: mixtura::Error,
+    },
+}
+
+impl Error {
+    /// What the user may do about it.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::Extension { known, .. } => return Some(format!("known extensions are {known}")),
+            Self::UnknownColumn { available, n_columns, .. } if available.is_empty() => {
+                return Some(format!("the columns have no names; ask for them by number, 1 to {n_columns}"));
+            }
+            Self::UnknownColumn { available, .. } => return Some(format!("the columns are {}", listed(available))),
+            Self::ColumnType { numeric, .. } if numeric.is_empty() => return None,
+            Self::ColumnType { numeric, .. } => {
+                return Some(format!("pick columns of numbers with --columns: {}", listed(numeric)));
+            }
+            Self::NoFolder { .. } => "make the folder first",
+            Self::Empty { .. } | Self::NoRows { .. } => "a table needs at least one row of numbers",
+            Self::NoColumns { .. } => "name the columns of data with --columns",
+            Self::AmbiguousColumn { .. } => {
+                "give each column its own name, or use --no-header if the file has no header"
+            }
+            Self::Delimiter { .. } => "use a comma, semicolon, tab, pipe or space",
+            Self::Ragged { .. } => "check that line for a missing or extra delimiter",
+            Self::EmptyCell { .. } | Self::NotFinite { .. } => "remove or fill such rows first",
+            Self::TooLarge { .. } => "bring the column to other units",
+            Self::NotNumber { .. } => {
+                "pick columns of numbers with --columns; numbers need a decimal point, not a comma"
+            }
+            Self::Inexact { .. } => "identifiers are no data: leave the column out with --columns",
+            Self::NegativeWeight { .. } => "weights are at least 0",
+            Self::Corrupt { .. } => "the file may be cut off, or have another format than its name says",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    /// Whether the reader of our output went away, which is no failure of ours.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let text = names.iter().take(N_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(N_LISTED) {
+        0 => text,
+        n_more => format!("{text} and {n_more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_lists_some_of_the_columns() {
+        let available: Vec<String> = (0..15).map(|i| format!("x{i}")).collect();
+        let error = Error::UnknownColumn { file: "a.csv".into(), column: "y".into(), available, n_columns: 15 };
+        assert_eq!(error.to_string(), r#"a.csv: no column "y""#);
+        assert_eq!(
+            error.hint().as_deref(),
+            Some("the columns are x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 3 more")
+        );
+    }
+
+    #[test]
+    fn a_broken_pipe_is_told_from_other_failures() {
+        let write = |kind| Error::Write { file: "x".into(), source: io::Error::from(kind) };
+        assert!(write(io::ErrorKind::BrokenPipe).is_broken_pipe());
+        assert!(!write(io::ErrorKind::StorageFull).is_broken_pipe());
+    }
+}

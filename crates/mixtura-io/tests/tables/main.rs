@@ -1,0 +1,8 @@
+//! Checks whole files: what is read, what is refused and with which words, and what is written.
+
+mod damaged;
+mod fixture;
+mod npy;
+mod parquet;
+mod text;
+mod write;

@@ -1,0 +1,186 @@
+//! Checks written tables, and files that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use mixtura_io::{AtomicFile, Error, ReadOptions, TableColumns, TableWriter, same_file, write_file};
+
+use crate::fixture::{Folder, all_rows, read_path, strings};
+
+fn names(names: &[&str]) -> TableColumns {
+    TableColumns { names: strings(names), label: None }
+}
+
+/// Numbers of every size, with signs and exponents spread over the whole range.
+fn numbers(n_values: usize) -> Vec<f64> {
+    (0..n_values)
+        .map(|i| {
+            let bits = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let value = f64::from_bits(bits);
+            if value.is_finite() { value } else { i as f64 }
+        })
+        .collect()
+}
+
+#[test]
+fn every_format_comes_back_to_the_same_bits() {
+    let folder = Folder::new();
+    let values = numbers(3 * 30_001);
+    for name in ["a.csv", "a.csv.gz", "a.parquet", "a.npy"] {
+        let path = folder.path(name);
+        let mut writer = TableWriter::create(&path, &names(&["x", "y, z", "\"q\""])).unwrap();
+        for batch in values.chunks(3 * 1000) {
+            writer.write_rows(batch).unwrap();
+        }
+        assert!(!path.exists());
+        writer.finish().unwrap();
+        let table = read_path(&path, &ReadOptions::default()).unwrap();
+        assert_eq!(table.rows.n_rows(), 30_001);
+        if name != "a.npy" {
+            assert_eq!(table.rows.names(), ["x", "y, z", "\"q\""], "{name}");
+        }
+        for (row, expected) in all_rows(&table).iter().zip(values.chunks(3)) {
+            assert!(row.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{name}: {row:?} {expected:?}");
+        }
+    }
+    assert_eq!(folder.names(), ["a.csv", "a.csv.gz", "a.npy", "a.parquet"]);
+}
+
+#[test]
+fn labels_are_a_last_column() {
+    let folder = Folder::new();
+    let columns = TableColumns { names: strings(&["x"]), label: Some("label".into()) };
+    for name in ["a.csv", "a.csv.gz", "a.parquet", "a.npy"] {
+        let mut writer = TableWriter::create(&folder.path(name), &columns).unwrap();
+        writer.write_labelled_rows(&[1.5, 2.5], &[3, 0]).unwrap();
+        writer.finish().unwrap();
+        let label = if name == "a.npy" { "2" } else { "label" };
+        let options = ReadOptions { labels: Some(label.into()), ..ReadOptions::default() };
+        let table = read_path(&folder.path(name), &options).unwrap();
+        assert_eq!(all_rows(&table), [[1.5], [2.5]]);
+        assert_eq!(table.rows.labels(), Some(&[1, 0][..]));
+        assert_eq!(table.labels.unwrap().values, ["0", "3"]);
+    }
+}
+
+#[test]
+fn labels_alone_are_a_table() {
+    let columns = TableColumns { names: Vec::new(), label: Some("label".into()) };
+    let mut out = Vec::new();
+    let mut writer = TableWriter::csv(&mut out, "standard output", &columns).unwrap();
+    writer.write_labelled_rows(&[], &[2, 0]).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(out, b"label\n2\n0\n");
+    let folder = Folder::new();
+    let mut writer = TableWriter::create(&folder.path("a.npy"), &columns).unwrap();
+    writer.write_labelled_rows(&[], &[2, 0]).unwrap();
+    writer.finish().unwrap();
+    let bytes = fs::read(folder.path("a.npy")).unwrap();
+    assert!(bytes[10..].starts_with(b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }"));
+    assert_eq!(bytes[128..], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn an_npy_file_is_as_numpy_writes_it() {
+    let folder = Folder::new();
+    let mut writer = TableWriter::create(&folder.path("a.npy"), &names(&["x", "y"])).unwrap();
+    writer.write_rows(&[1.5, 2.0]).unwrap();
+    writer.finish().unwrap();
+    let mut expected = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }".to_vec();
+    expected.resize(127, b' ');
+    expected.push(b'\n');
+    expected.extend(b"\x00\x00\x00\x00\x00\x00\xf8?\x00\x00\x00\x00\x00\x00\x00@");
+    assert_eq!(fs::read(folder.path("a.npy")).unwrap(), expected);
+}
+
+#[test]
+fn an_unfinished_table_leaves_nothing_and_changes_nothing() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", "old");
+    for name in ["a.csv", "b.csv.gz", "c.parquet", "d.npy"] {
+        let mut writer = TableWriter::create(&folder.path(name), &names(&["x"])).unwrap();
+        writer.write_rows(&vec![1.0; 10_000]).unwrap();
+        drop(writer);
+    }
+    assert_eq!(folder.names(), ["a.csv"]);
+    assert_eq!(fs::read(path).unwrap(), b"old");
+}
+
+#[test]
+fn targets_that_cannot_be_written_are_refused_before_any_work() {
+    let folder = Folder::new();
+    let refuse = |name: &str| folder.message(&AtomicFile::create(&folder.path(name)).unwrap_err());
+    assert_eq!(refuse("none/a.csv"), r#"none/a.csv: folder "none" does not exist"#);
+    fs::create_dir(folder.path("folder.csv")).unwrap();
+    assert_eq!(refuse("folder.csv"), "folder.csv: is a folder, not a file");
+    let error = TableWriter::create(&folder.path("a.tsv"), &names(&["x"])).err().unwrap();
+    assert_eq!(folder.message(&error), r#"a.tsv: unknown extension ".tsv""#);
+    assert_eq!(error.hint().unwrap(), "known extensions are .csv, .csv.gz, .parquet and .npy");
+    let protected = folder.write("protected.csv", "old");
+    let mut permissions = fs::metadata(&protected).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&protected, permissions).unwrap();
+    assert_eq!(refuse("protected.csv"), "protected.csv: cannot write: permission denied");
+}
+
+#[test]
+fn a_plain_name_goes_to_the_current_folder() {
+    // Only created, never committed: nothing appears.
+    assert!(AtomicFile::create(Path::new("mixtura-io-test.csv")).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_written_through() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("real")).unwrap();
+    let real = folder.write("real/a.json", "old");
+    std::os::unix::fs::symlink("real/a.json", folder.path("link.json")).unwrap();
+    std::os::unix::fs::symlink("real/new.json", folder.path("dangling.json")).unwrap();
+    write_file(&folder.path("link.json"), b"new").unwrap();
+    write_file(&folder.path("dangling.json"), b"made").unwrap();
+    assert_eq!(fs::read(&real).unwrap(), b"new");
+    assert_eq!(fs::read(folder.path("real/new.json")).unwrap(), b"made");
+    assert!(fs::symlink_metadata(folder.path("link.json")).unwrap().is_symlink());
+    assert!(same_file(&real, &folder.path("link.json")));
+    assert!(!same_file(&real, &folder.path("real/new.json")));
+    assert!(!same_file(&folder.path("none"), &folder.path("none")));
+    std::os::unix::fs::symlink("loop", folder.path("loop")).unwrap();
+    assert!(matches!(AtomicFile::create(&folder.path("loop")), Err(Error::Write { .. })));
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_are_those_of_any_new_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let mode = |name: &str| fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
+    File::create(folder.path("usual")).unwrap();
+    write_file(&folder.path("ours"), b"x").unwrap();
+    assert_eq!(mode("ours"), mode("usual"));
+    fs::set_permissions(folder.path("ours"), fs::Permissions::from_mode(0o640)).unwrap();
+    write_file(&folder.path("ours"), b"y").unwrap();
+    assert_eq!(mode("ours"), 0o640);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn special_files_are_written_directly_and_a_full_disk_is_reported() {
+    write_file(Path::new("/dev/null"), b"x").unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    let words = "/dev/full: cannot write: No space left on device (os error 28)";
+    assert_eq!(write_file(Path::new("/dev/full"), b"x").unwrap_err().to_string(), words);
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut writer = TableWriter::csv(full, "standard output", &names(&["x"])).unwrap();
+    writer.write_rows(&[1.0]).unwrap();
+    assert_eq!(
+        writer.finish().unwrap_err().to_string(),
+        "standard output: cannot write: No space left on device (os error 28)"
+    );
+    let full = std::io::BufWriter::new(File::options().write(true).open("/dev/full").unwrap());
+    let writer = TableWriter::csv(full, "standard output", &names(&["x"])).unwrap();
+    assert!(writer.finish().is_err(), "what a buffer held back is not lost");
+    let mut file = AtomicFile::create(Path::new("/dev/full")).unwrap();
+    assert!(file.write_all(&vec![0; 100_000]).is_err());
+}
