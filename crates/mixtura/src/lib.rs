@@ -36,3 +36,8 @@ pub use family::gaussian::FullGaussian;
 pub use model::{Mixture, Score};
 pub use rows::Rows;
 pub use start::Start;
+
+/// Keeps the README's example true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
