@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Why the library refused to do something.
 ///
-/// Rows, columns and components are counted from 1 in messages and from 0 in fields.
+/// Rows and columns are counted from 1 in messages and from 0 in fields; components from 0 in both.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -44,8 +44,8 @@ pub enum Error {
         /// What they belong to, in the plural.
         of: &'static str,
     },
-    /// A row weight is negative, NaN or infinite.
-    #[error("row {}: weight {weight} is not a finite number of at least 0", row + 1)]
+    /// A row weight is negative, not a number, or so large or small that sums of weighted squares would not be.
+    #[error("row {}: weight {weight:e} is neither 0 nor a number from 1e-100 to 1e100", row + 1)]
     Weight {
         /// Row, from 0.
         row: usize,
@@ -55,8 +55,8 @@ pub enum Error {
     /// All row weights are zero.
     #[error("all row weights are zero")]
     NoWeight,
-    /// The values of a column span so much that their squares overflow.
-    #[error("column {}: values from {minimum} to {maximum} span too much for their squares to be finite numbers", column + 1)]
+    /// The values of a column span so much, or so little, that their squares cannot be held.
+    #[error("column {}: values from {minimum:e} to {maximum:e}: their squares leave the range of floating-point numbers", column + 1)]
     Overflow {
         /// Column, from 0.
         column: usize,
@@ -88,7 +88,7 @@ pub enum Error {
         detail: String,
     },
     /// A parameter of a component is not finite.
-    #[error("component {}: {what} {value} is not finite", component + 1)]
+    #[error("component {component}: {what} {value} is not finite")]
     Parameter {
         /// Component, from 0.
         component: usize,
@@ -98,7 +98,7 @@ pub enum Error {
         value: f64,
     },
     /// A covariance matrix is not symmetric.
-    #[error("component {}: covariance not symmetric at ({}, {}): {upper} and {lower}", component + 1, row + 1, column + 1)]
+    #[error("component {component}: covariance not symmetric at ({}, {}): {upper:e} and {lower:e}", row + 1, column + 1)]
     NotSymmetric {
         /// Component, from 0.
         component: usize,
@@ -112,7 +112,7 @@ pub enum Error {
         lower: f64,
     },
     /// A covariance matrix is not positive definite.
-    #[error("component {}: covariance not positive definite at pivot {} (value {value:e})", component + 1, pivot + 1)]
+    #[error("component {component}: covariance not positive definite at pivot {} (value {value:e})", pivot + 1)]
     NotPositiveDefinite {
         /// Component, from 0.
         component: usize,
@@ -130,6 +130,16 @@ pub enum Error {
         expected: &'static str,
         /// The value given.
         value: String,
+    },
+    /// The parameters would take too much memory.
+    #[error("{n_components} covariance matrices of {n_columns} columns would take {gigabytes:.0} GB")]
+    TooLarge {
+        /// Components asked for.
+        n_components: usize,
+        /// Columns of the data.
+        n_columns: usize,
+        /// Memory of one copy of them.
+        gigabytes: f64,
     },
     /// A label that a start needs has no rows.
     #[error("label {label} has no rows of positive weight")]

@@ -3,6 +3,7 @@
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
+use crate::family::Family;
 use crate::family::gaussian::FullGaussian;
 use crate::random::{Address, Generator, Purpose, uniform};
 use crate::{Error, Mixture};
@@ -91,7 +92,7 @@ impl Artificial {
             let value = self.separation.to_string();
             return Err(Error::Option { option: "separation", expected: "a finite number of at least 0", value });
         }
-        Ok(())
+        FullGaussian::check_size(self.n_components, self.n_columns)
     }
 
     fn weights(&self) -> Vec<f64> {

@@ -4,7 +4,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use crate::rows::LANES;
+use crate::kernels::Lanes;
 
 /// The generator of an item's draws.
 pub type Generator = ChaCha8Rng;
@@ -88,8 +88,12 @@ impl Address {
     }
 
     /// The uniform numbers of consecutive blocks of rows.
-    pub(crate) fn uniform_blocks_into(&self, first_row: u64, out: &mut [[f64; LANES]]) {
-        self.uniforms_into(first_row, out.as_flattened_mut());
+    pub(crate) fn uniform_blocks_into(&self, first_row: u64, out: &mut [Lanes]) {
+        let mut generator = self.generator();
+        generator.set_word_pos(2 * u128::from(first_row));
+        for lane in out.iter_mut().flat_map(|lanes| lanes.iter_mut()) {
+            *lane = uniform(&mut generator);
+        }
     }
 }
 

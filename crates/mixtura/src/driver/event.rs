@@ -29,6 +29,9 @@ pub enum EventKind {
     CovarianceKept,
     /// A component was empty once more after five reseeds and kept its last good parameters.
     ParametersKept,
+    /// A component far from the centre of its rows was found to be much narrower than before; its
+    /// covariance is computed about its own mean from then on.
+    Recentred,
     /// The floor raised a component's smallest variances.
     Clipped,
     /// The fit ended because of the limit on rounds.
@@ -42,7 +45,7 @@ pub enum EventKind {
 impl EventKind {
     /// Whether the update of the round was not the plain maximum: monotony is not promised then.
     pub fn is_repair(self) -> bool {
-        matches!(self, Self::Reseeded | Self::Blended | Self::CovarianceKept | Self::ParametersKept)
+        matches!(self, Self::Reseeded | Self::Blended | Self::CovarianceKept | Self::ParametersKept | Self::Recentred)
     }
 }
 

@@ -64,8 +64,7 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
 ) -> Result<Fit<F>, Error> {
     options.check()?;
     check_components(engine, n_components, start)?;
-    let floor =
-        Floor { regularization: options.regularization, ridge: options.ridge, scale: engine.summary().scale.clone() };
+    let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
     let restart = |restart: u64| -> Result<Run<F>, Error> {
         let model = first_model(engine, n_components, start, (options.seed, restart), &floor)?;
         let mut run = Run::new(State::new(model, restart, floor.clone()));
@@ -102,6 +101,7 @@ fn check_components<F: Family>(engine: &impl Engine<F>, n_components: usize, sta
             value: n_components.to_string(),
         });
     }
+    F::check_size(n_components, engine.summary().mean.len())?;
     let n_distinct = engine.distinct(n_components)?.len();
     if n_distinct < n_components {
         return Err(Error::TooFewDistinctRows { n_components, n_distinct });

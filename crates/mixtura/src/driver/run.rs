@@ -130,7 +130,9 @@ impl<F: Family> Run<F> {
         // A run that was interrupted and goes on evaluates its last model again.
         self.state.likelihoods.truncate(self.state.round as usize);
         self.state.likelihoods.push(likelihood);
-        if self.state.best.as_ref().is_none_or(|(_, best)| likelihood > *best) {
+        // Of models that differ by rounding alone the later one has settled further.
+        let rounding = 4.0 * f64::EPSILON * likelihood.abs();
+        if self.state.best.as_ref().is_none_or(|(_, best)| likelihood >= *best - rounding) {
             self.state.best = Some((self.state.model.clone(), likelihood));
         }
     }
@@ -140,18 +142,20 @@ impl<F: Family> Run<F> {
             return Some(Termination::Interrupted);
         }
         let likelihoods = &self.state.likelihoods;
-        // Models from the last repaired one on: likelihoods of earlier ones are of another chain.
+        // Models from the last repaired one on: earlier ones were another start.
         let since = self.state.repaired.map_or(0, |round| round as usize);
         if options.tolerance > 0.0 {
             match options.algorithm {
                 Algorithm::Em | Algorithm::Cem => {
-                    if let [.., before, after] = likelihoods[since..]
-                        && (after - before).abs() < options.tolerance
-                    {
+                    let change = |pair: &[f64]| (pair[1] - pair[0]).abs();
+                    let settled = |last: &[f64]| last.windows(2).all(|pair| change(pair) < options.tolerance);
+                    let n = likelihoods.len();
+                    // Repairs in every round may still lead nowhere: three small changes end that.
+                    if n >= since + 2 && settled(&likelihoods[n - 2..]) || n >= 4 && settled(&likelihoods[n - 4..]) {
                         return Some(Termination::Converged);
                     }
                 }
-                Algorithm::Sem if is_flat(&likelihoods[since..]) => return Some(Termination::Flat),
+                Algorithm::Sem if is_flat(likelihoods) => return Some(Termination::Flat),
                 Algorithm::Sem => {}
             }
         }

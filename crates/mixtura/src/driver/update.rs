@@ -35,6 +35,7 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
             Outcome::Done => None,
             Outcome::Clipped => Some(EventKind::Clipped),
             Outcome::Kept => Some(EventKind::CovarianceKept),
+            Outcome::Recentred => Some(EventKind::Recentred),
         };
         for kind in of_fate.into_iter().chain(of_outcome) {
             n_repairs += 1;

@@ -9,9 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::kernels::Lanes;
-
-pub use crate::kernels::InstructionSet;
+pub use crate::kernels::{InstructionSet, Lanes};
+use crate::rows::Summary;
 
 /// The parameters of all components of a mixture, and what can be done with them.
 ///
@@ -37,6 +36,8 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     fn n_components(&self) -> usize;
     /// Number of columns.
     fn n_columns(&self) -> usize;
+    /// Refuses a number of parameters that no machine would hold a few copies of.
+    fn check_size(n_components: usize, n_columns: usize) -> Result<(), Error>;
     /// Number of free parameters of all components, without the mixing weights.
     fn n_free_parameters(&self) -> usize;
     /// ζ: with fewer rows than this a component cannot be estimated.
@@ -135,12 +136,31 @@ pub struct Group<'a> {
 /// How small a component's spread may become, fixed before the first round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
-    /// Least variance in units of the squared column scale; 0 = no floor.
-    pub regularization: f64,
-    /// Added to every variance, in the data's units.
-    pub ridge: f64,
+    /// Least standard deviation of each column; all 0 = no floor.
+    pub least: Vec<f64>,
+    /// Added to the variance of each column.
+    pub ridge: Vec<f64>,
     /// A robust scale of each column.
     pub scale: Vec<f64>,
+}
+
+impl Floor {
+    /// Bits that a column's least deviation keeps above the last bit of its values, so that the
+    /// rounding of a mean is small against it.
+    const SPARE: f64 = 16.0 * f64::EPSILON;
+
+    /// The floor E·diag(s²), but no lower than what values of the columns' size can resolve; and a
+    /// ridge in the data's own units.
+    pub fn new(summary: &Summary, regularization: f64, ridge: f64) -> Self {
+        let resolution = |d: usize| Self::SPARE * summary.minimum[d].abs().max(summary.maximum[d].abs());
+        let least = |d: usize| (regularization.sqrt() * summary.scale[d]).max(resolution(d)).min(1e100);
+        let columns = 0..summary.scale.len();
+        Self {
+            least: columns.clone().map(|d| if regularization > 0.0 { least(d) } else { 0.0 }).collect(),
+            ridge: columns.map(|d| ridge * summary.unit[d] * summary.unit[d]).collect(),
+            scale: summary.scale.clone(),
+        }
+    }
 }
 
 /// What is to become of a component in an update.
@@ -168,4 +188,7 @@ pub enum Outcome {
     Clipped,
     /// The estimated covariance was singular; the previous one was kept about the new mean.
     Kept,
+    /// The component was found so narrow and so far from where its rows were taken about that its
+    /// covariance lost its digits; it was widened a little and is taken about its own mean next.
+    Recentred,
 }

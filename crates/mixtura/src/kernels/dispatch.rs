@@ -90,6 +90,20 @@ impl InstructionSet {
     }
 }
 
+/// Asks the machine to bring values near, without waiting for them.
+#[inline]
+#[allow(unsafe_code)]
+pub(crate) fn prefetch<T>(values: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in values.chunks((64 / size_of::<T>()).max(1)) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing that the program can see, and the address is of a live slice.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = values;
+}
+
 /// Every aarch64 machine has fused multiply-add; on others only the detected levels do.
 #[inline(never)]
 fn baseline<K: Kernel>(kernel: K) -> K::Output {

@@ -1,7 +1,6 @@
 //! Sums products over rows: the one matrix product behind all statistics.
 
-use super::{Arithmetic, InstructionSet, Kernel, Lanes};
-use crate::rows::LANES;
+use super::{Arithmetic, InstructionSet, Kernel, LANES, Lanes};
 
 /// Partial sums kept for each product, so that four rows are added side by side.
 const WIDTH: usize = 4;
@@ -128,8 +127,8 @@ mod tests {
             m in 1usize..12, n in 1usize..12, n_blocks in 0usize..5, gap in 0usize..3,
             values in prop::collection::vec(-1.0..1.0f64, 5 * 15 * LANES),
         ) {
-            let lanes = values.as_chunks::<LANES>().0;
-            let left = Side { blocks: lanes, stride: m + gap, first: gap, n: m };
+            let lanes: Vec<Lanes> = values.as_chunks::<LANES>().0.iter().map(|&lanes| Lanes(lanes)).collect();
+            let left = Side { blocks: &lanes, stride: m + gap, first: gap, n: m };
             let right = Side { blocks: &lanes[3..], stride: n, first: 0, n };
             let mut out = vec![1.0; m * (n + gap)];
             DotProducts { left, right, n_blocks }.add_to(InstructionSet::detect(), &mut out, n + gap);

@@ -88,7 +88,7 @@ pub(crate) fn scalar_ln(x: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn exp2_lanes<A: Arithmetic>(x: &Lanes) -> Lanes {
     let mut out = *x;
-    for lane in &mut out {
+    for lane in out.iter_mut() {
         *lane = exp2::<A>(*lane);
     }
     out

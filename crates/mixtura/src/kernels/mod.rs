@@ -9,19 +9,17 @@
 mod dispatch;
 mod dots;
 mod elementary;
+mod lanes;
 mod posterior;
 mod products;
 mod whiten;
 
 pub use dispatch::InstructionSet;
-pub(crate) use dispatch::{Arithmetic, Kernel};
+pub(crate) use dispatch::{Arithmetic, Kernel, prefetch};
 pub(crate) use dots::{DotProducts, Side};
 pub(crate) use elementary::scalar_ln;
+pub use lanes::Lanes;
+pub(crate) use lanes::{LANES, flat};
 pub(crate) use posterior::{Draw, Largest, Softmax};
 pub(crate) use products::Products;
 pub(crate) use whiten::Whiten;
-
-use crate::rows::LANES;
-
-/// One number for each row of a block.
-pub(crate) type Lanes = [f64; LANES];

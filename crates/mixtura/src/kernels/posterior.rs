@@ -1,8 +1,7 @@
 //! Turns the log-densities of a block into posteriors, drawn labels or best labels.
 
 use super::elementary::{exp2_lanes, log2};
-use super::{Arithmetic, Kernel, Lanes};
-use crate::rows::LANES;
+use super::{Arithmetic, Kernel, LANES, Lanes};
 
 /// Replaces base-2 log-densities by `2^(ℓ − max)` and returns the mixture's base-2 log-density and
 /// the sum of the replaced values, both for each row.
@@ -44,7 +43,7 @@ impl Kernel for Softmax<'_> {
         for lane in 0..LANES {
             log2_density[lane] = max[lane] + log2::<A>(sum[lane]);
         }
-        Evidence { log2_density, sum }
+        Evidence { log2_density: Lanes(log2_density), sum: Lanes(sum) }
     }
 }
 
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
 
     fn block(values: &[f64], n: usize) -> Vec<Lanes> {
-        values.as_chunks::<LANES>().0[..n].to_vec()
+        values.as_chunks::<LANES>().0[..n].iter().map(|&lanes| Lanes(lanes)).collect()
     }
 
     proptest! {
@@ -138,8 +137,9 @@ mod tests {
             uniform in prop::array::uniform16(prop_oneof![Just(0.0), Just(1.0 - f64::EPSILON / 2.0), 0.0..1.0f64]),
         ) {
             let mut weights = block(&values, n);
-            weights[n / 2] = [0.5; LANES];
-            let sum: Lanes = std::array::from_fn(|lane| weights.iter().map(|w| w[lane]).sum());
+            weights[n / 2] = Lanes::all(0.5);
+            let sum = Lanes(std::array::from_fn(|lane| weights.iter().map(|w| w[lane]).sum()));
+            let uniform = Lanes(uniform);
             let set = InstructionSet::detect();
             let drawn = set.run(Draw { weights: &weights, sum: &sum, uniform: &uniform });
             let largest = set.run(Largest { values: &weights });

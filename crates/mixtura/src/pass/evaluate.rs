@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::worker::CHUNK_ROWS;
 use crate::family::Family;
-use crate::kernels::{InstructionSet, Lanes, Largest, Softmax};
-use crate::rows::{LANES, Rows};
+use crate::kernels::{InstructionSet, LANES, Lanes, Largest, Softmax};
+use crate::rows::Rows;
 use crate::{Error, Mixture};
 
 /// What is wanted of each row.
@@ -35,21 +35,22 @@ pub(crate) fn evaluate_rows<F: Family>(
     let centre = model.centre();
     let prepared = components.prepare(&model.weights, &centre)?;
     let set = InstructionSet::detect();
+    let loader = rows.loader(&centre);
     let width = if wanted == Wanted::Posterior { components.n_components() } else { 1 };
     let mut out = vec![0.0; range.len() * width];
     out.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each_init(
         || {
             (
                 components.scratch(1),
-                vec![[1.0; LANES]; rows.n_columns() + 1],
-                vec![[0.0; LANES]; components.n_components()],
+                vec![Lanes::all(1.0); rows.n_columns() + 1],
+                vec![Lanes::all(0.0); components.n_components()],
             )
         },
         |(scratch, block, joint), (chunk, out)| {
             let first = range.start + chunk * CHUNK_ROWS;
             let end = first + out.len() / width;
             for number in first / LANES..end.div_ceil(LANES) {
-                rows.load_block(number, &centre, &mut block[..rows.n_columns()]);
+                loader.load(set, number, &mut block[..rows.n_columns()]);
                 F::log2_joint_into(&prepared, set, block, scratch, joint);
                 let best = set.run(Largest { values: joint });
                 let evidence = set.run(Softmax { ln: joint });

@@ -102,7 +102,7 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
         let shared = Shared {
             rows: self.rows,
             prepared: &prepared,
-            centre: &pass.centre,
+            loader: self.rows.loader(&pass.centre),
             n_components: components.n_components(),
             assignment: pass.assignment,
             split_counts: matches!(pass.assignment, Assignment::Sampled(_))

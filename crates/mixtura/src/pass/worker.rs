@@ -4,24 +4,24 @@ use rand_distr::{Binomial, Distribution};
 
 use super::{Assignment, Tally};
 use crate::family::{Family, Group};
-use crate::kernels::{Draw, InstructionSet, Lanes, Largest, Softmax};
+use crate::kernels::{Draw, InstructionSet, LANES, Lanes, Largest, Softmax, flat};
 use crate::random::{Address, Purpose, uniform};
-use crate::rows::{LANES, Rows};
+use crate::rows::{Loader, Rows};
 
 /// Rows in a chunk, the unit of work and of merging; fixed, because sums follow it.
 pub(crate) const CHUNK_ROWS: usize = 1024;
 /// Blocks whose products are summed together when every row belongs to every component.
-const SOFT_BLOCKS: usize = 8;
+const SOFT_BLOCKS: usize = 16;
 /// Blocks sorted by label together: enough rows for each component to fill whole blocks.
-const LABELLED_BLOCKS: usize = 32;
+const LABELLED_BLOCKS: usize = 16;
 /// Counts up to this are split draw by draw; larger ones by binomial draws.
 const SPLIT_BY_DRAWS: f64 = 64.0;
 
 /// What all chunks of one pass share.
 pub(crate) struct Shared<'a, F: Family> {
     pub rows: &'a Rows<'a>,
+    pub loader: Loader<'a>,
     pub prepared: &'a F::Prepared,
-    pub centre: &'a [f64],
     pub n_components: usize,
     pub assignment: Assignment,
     pub split_counts: bool,
@@ -45,11 +45,11 @@ impl<F: Family> Worker<F> {
         let n_components = components.n_components();
         Self {
             n_components,
-            blocks: vec![[1.0; LANES]; LABELLED_BLOCKS * (components.n_columns() + 1)],
-            row_weights: vec![[0.0; LANES]; LABELLED_BLOCKS],
-            joint: vec![[0.0; LANES]; n_components],
-            weights: vec![[0.0; LANES]; SOFT_BLOCKS * n_components],
-            uniforms: vec![[0.0; LANES]; LABELLED_BLOCKS],
+            blocks: vec![Lanes::all(1.0); LABELLED_BLOCKS * (components.n_columns() + 1)],
+            row_weights: vec![Lanes::all(0.0); LABELLED_BLOCKS],
+            joint: vec![Lanes::all(0.0); n_components],
+            weights: vec![Lanes::all(0.0); SOFT_BLOCKS * n_components],
+            uniforms: vec![Lanes::all(0.0); LABELLED_BLOCKS],
             labels: vec![0; LABELLED_BLOCKS * LANES],
             scratch: components.scratch(LABELLED_BLOCKS),
         }
@@ -70,7 +70,8 @@ impl<F: Family> Worker<F> {
         while first < end {
             let n_blocks = group_blocks.min(end - first);
             self.load(shared, first, n_blocks);
-            tally.weight += self.row_weights[..n_blocks].as_flattened().iter().sum::<f64>();
+            shared.loader.prefetch(first + n_blocks..first + 2 * n_blocks);
+            tally.weight += flat(&self.row_weights[..n_blocks]).sum::<f64>();
             match shared.assignment {
                 Assignment::Soft => self.soft(shared, n_blocks, tally),
                 Assignment::Sampled(address) if shared.split_counts => {
@@ -88,7 +89,7 @@ impl<F: Family> Worker<F> {
     fn load(&mut self, shared: &Shared<'_, F>, first: usize, n_blocks: usize) {
         let n_columns = shared.rows.n_columns();
         for (i, block) in self.blocks.chunks_exact_mut(n_columns + 1).take(n_blocks).enumerate() {
-            shared.rows.load_block(first + i, shared.centre, &mut block[..n_columns]);
+            shared.loader.load(shared.set, first + i, &mut block[..n_columns]);
             shared.rows.load_weights(first + i, &mut self.row_weights[i]);
         }
     }
@@ -98,9 +99,9 @@ impl<F: Family> Worker<F> {
         for block in 0..n_blocks {
             let sum = self.posterior(shared, block, tally);
             let weights = &mut self.weights[block * shared.n_components..][..shared.n_components];
-            let factor: Lanes = std::array::from_fn(|lane| self.row_weights[block][lane] / sum[lane]);
+            let factor: [f64; LANES] = std::array::from_fn(|lane| self.row_weights[block][lane] / sum[lane]);
             for (weights, joint) in weights.iter_mut().zip(&self.joint) {
-                *weights = std::array::from_fn(|lane| joint[lane] * factor[lane]);
+                *weights = Lanes(std::array::from_fn(|lane| joint[lane] * factor[lane]));
             }
         }
         self.add_weighted(shared, n_blocks, tally);
@@ -139,7 +140,7 @@ impl<F: Family> Worker<F> {
         for block in 0..n_blocks {
             let sum = self.posterior(shared, block, tally);
             let weights = &mut self.weights[block * shared.n_components..][..shared.n_components];
-            weights.fill([0.0; LANES]);
+            weights.fill(Lanes::all(0.0));
             for lane in 0..LANES {
                 let count = self.row_weights[block][lane];
                 if count > 0.0 {
@@ -190,7 +191,7 @@ impl<F: Family> Worker<F> {
         F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
         let evidence = shared.set.run(Softmax { ln: &mut self.joint });
         let weights = &self.row_weights[block];
-        let sum: f64 = evidence.log2_density.iter().zip(weights).map(|(density, weight)| density * weight).sum();
+        let sum: f64 = evidence.log2_density.iter().zip(weights.iter()).map(|(density, weight)| density * weight).sum();
         tally.ln_likelihood += sum * std::f64::consts::LN_2;
         evidence.sum
     }

@@ -1,7 +1,8 @@
 //! Builds owned rows in the blocked layout, from rows or from pieces of columns.
 
-use super::{LANES, Rows, Scalar, private::Storage};
+use super::{Rows, Scalar, private::Storage};
 use crate::Error;
+use crate::kernels::LANES;
 
 /// Collects values into blocks of [`LANES`] rows, so that a reader needs no second copy.
 ///

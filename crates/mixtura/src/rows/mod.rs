@@ -1,20 +1,20 @@
 //! Holds the rows of a data set in memory: values, weights, labels and column names.
 
 mod builder;
+mod loader;
 mod normalize;
 mod summary;
 
 use std::borrow::Cow;
 
 pub use builder::RowsBuilder;
+pub(crate) use loader::Loader;
 pub use normalize::Normalization;
 pub use summary::Summary;
 pub(crate) use summary::shorten;
 
 use crate::Error;
-
-/// How many rows stand side by side in a block: the width of every kernel.
-pub const LANES: usize = 16;
+use crate::kernels::{LANES, Lanes};
 
 /// A number type that rows may be kept in; all computation is in `f64`.
 pub trait Scalar: Copy + Default + Send + Sync + 'static + private::Sealed {
@@ -125,14 +125,14 @@ impl<'a> Rows<'a> {
         Self { values, n_rows, n_columns, weights: None, labels: None, names: Vec::new(), normalization: None }
     }
 
-    /// Gives each row a weight: finite, at least 0, not all 0.
+    /// Gives each row a weight: 0 or from 1e-100 to 1e100, not all 0.
     pub fn with_weights(mut self, weights: impl Into<Cow<'a, [f64]>>) -> Result<Self, Error> {
         let weights = weights.into();
         if weights.len() != self.n_rows {
             return Err(Error::Length { what: "weights", n_found: weights.len(), n_expected: self.n_rows, of: "rows" });
         }
         for (row, &weight) in weights.iter().enumerate() {
-            if !(weight.is_finite() && weight >= 0.0) {
+            if !(weight == 0.0 || (1e-100..=1e100).contains(&weight)) {
                 return Err(Error::Weight { row, weight });
             }
         }
@@ -241,41 +241,16 @@ impl<'a> Rows<'a> {
         self.n_rows.div_ceil(LANES)
     }
 
-    /// Loads block `block` less `centre`, a column at a time; lanes past the last row are zero.
-    ///
-    /// `centre` is in the units of the rows as seen, after any normalization.
-    pub(crate) fn load_block(&self, block: usize, centre: &[f64], out: &mut [[f64; LANES]]) {
-        let n_valid = LANES.min(self.n_rows - block * LANES);
-        match &self.values {
-            Values::F64(storage) => storage.load(block, n_valid, out),
-            Values::F32(storage) => storage.load(block, n_valid, out),
-        }
-        let shift_lanes = |lanes: &mut [f64; LANES], offset: f64, scale: f64| {
-            for lane in lanes.iter_mut() {
-                *lane = (*lane - offset) * scale;
-            }
-            lanes[n_valid..].fill(0.0);
-        };
-        match &self.normalization {
-            None => {
-                for (lanes, &centre) in out.iter_mut().zip(centre) {
-                    shift_lanes(lanes, centre, 1.0);
-                }
-            }
-            Some(normalization) => {
-                for (column, (lanes, &centre)) in out.iter_mut().zip(centre).enumerate() {
-                    let (offset, scale) = normalization.raw_offset(column, centre);
-                    shift_lanes(lanes, offset, scale);
-                }
-            }
-        }
+    /// Loads blocks of these rows less `centre`.
+    pub(crate) fn loader<'b>(&'b self, centre: &[f64]) -> Loader<'b> {
+        Loader::new(self, centre)
     }
 
     /// Loads the weights of block `block`; lanes past the last row weigh nothing.
-    pub(crate) fn load_weights(&self, block: usize, out: &mut [f64; LANES]) {
+    pub(crate) fn load_weights(&self, block: usize, out: &mut Lanes) {
         let first = block * LANES;
         let n_valid = LANES.min(self.n_rows - first);
-        *out = [0.0; LANES];
+        *out = Lanes::all(0.0);
         match &self.weights {
             Some(weights) => out[..n_valid].copy_from_slice(&weights[first..first + n_valid]),
             None => out[..n_valid].fill(1.0),
@@ -331,26 +306,6 @@ impl<T: Scalar> Storage<'_, T> {
         self.values()[index].to_f64()
     }
 
-    fn load(&self, block: usize, n_valid: usize, out: &mut [[f64; LANES]]) {
-        let n_columns = out.len();
-        match self {
-            Storage::Blocked(values) => {
-                let (lanes, _) = values[block * n_columns * LANES..][..n_columns * LANES].as_chunks::<LANES>();
-                for (out, lanes) in out.iter_mut().zip(lanes) {
-                    *out = lanes.map(T::to_f64);
-                }
-            }
-            Storage::RowMajor(values) => {
-                let rows = &values[block * LANES * n_columns..][..n_valid * n_columns];
-                for (lane, row) in rows.chunks_exact(n_columns).enumerate() {
-                    for (out, &value) in out.iter_mut().zip(row) {
-                        out[lane] = value.to_f64();
-                    }
-                }
-            }
-        }
-    }
-
     fn all_finite(&self) -> bool {
         use rayon::prelude::*;
         // x − x is 0 for finite x and NaN otherwise: a sum that vectorises, without branches.
@@ -363,6 +318,7 @@ impl<T: Scalar> Storage<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::InstructionSet;
 
     fn blocked(n_rows: usize, n_columns: usize) -> (Vec<f64>, Rows<'static>) {
         let values: Vec<f64> = (0..n_rows * n_columns).map(|i| (i as f64).sin()).collect();
@@ -380,10 +336,10 @@ mod tests {
             let plain = Rows::from_slice(&values, n_columns).unwrap();
             let centre: Vec<f64> = (0..n_columns).map(|d| d as f64 * 0.5).collect();
             for block in 0..blocked.n_blocks() {
-                let mut a = vec![[7.0; LANES]; n_columns];
-                let mut b = vec![[9.0; LANES]; n_columns];
-                blocked.load_block(block, &centre, &mut a);
-                plain.load_block(block, &centre, &mut b);
+                let mut a = vec![Lanes::all(7.0); n_columns];
+                let mut b = vec![Lanes::all(9.0); n_columns];
+                blocked.loader(&centre).load(InstructionSet::detect(), block, &mut a);
+                plain.loader(&centre).load(InstructionSet::baseline(), block, &mut b);
                 assert_eq!(a, b);
                 for (d, lanes) in a.iter().enumerate() {
                     for (lane, &x) in lanes.iter().enumerate() {

@@ -54,9 +54,8 @@ impl Normalization {
         self.scale.iter().map(|scale| scale.ln()).sum()
     }
 
-    /// Offset and scale that take a stored value to the mapped one less `centre`, in one rounding
-    /// of the difference.
-    pub(crate) fn raw_offset(&self, column: usize, centre: f64) -> (f64, f64) {
-        (self.offset[column] + centre / self.scale[column], self.scale[column])
+    /// What to subtract from a stored value so that, scaled, it is the mapped one less `centre`.
+    pub(crate) fn raw_offset(&self, column: usize, centre: f64) -> f64 {
+        self.offset[column] + centre / self.scale[column]
     }
 }

@@ -4,8 +4,9 @@ use rand::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{LANES, Rows};
+use super::Rows;
 use crate::Error;
+use crate::kernels::{InstructionSet, Lanes};
 use crate::pass::merge_in_order;
 use crate::random::{Address, Purpose, below, uniform};
 
@@ -15,6 +16,8 @@ const BLOCKS_AT_A_TIME: usize = 256;
 const ROWS_FOR_SCALE: usize = 1 << 16;
 /// Distance between the quartiles of a standard normal distribution.
 const NORMAL_QUARTILE_RANGE: f64 = 1.349;
+/// Up to here every whole number is a floating-point number.
+const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0; // 2^53
 /// Bits kept of a centre, so that subtracting it from values of its size is exact.
 const CENTRE_BITS: u32 = 40;
 
@@ -27,7 +30,7 @@ pub struct Summary {
     pub n_rows: usize,
     /// Sum of row weights.
     pub total_weight: f64,
-    /// Whether every row weight is a whole number.
+    /// Whether every row weight is a whole number, of at most 2⁵³.
     pub whole_weights: bool,
     /// Least value of each column.
     pub minimum: Vec<f64>,
@@ -35,8 +38,10 @@ pub struct Summary {
     pub maximum: Vec<f64>,
     /// Weighted mean of each column.
     pub mean: Vec<f64>,
-    /// A number close to each mean, with few digits: what rows are taken about.
+    /// About the median of each column, with few digits: what rows are taken about.
     pub centre: Vec<f64>,
+    /// What normalization multiplies each column by; 1 without it.
+    pub unit: Vec<f64>,
     /// Interquartile range / 1.349, else standard deviation; |c| for a constant column c, 1 if c = 0.
     pub scale: Vec<f64>,
 }
@@ -70,14 +75,22 @@ impl Summary {
         let mut summary = Self {
             n_rows: rows.n_rows(),
             total_weight: sweep.weight,
-            whole_weights: rows.weights().is_none_or(|weights| weights.par_iter().all(|weight| weight.fract() == 0.0)),
-            centre: mean.iter().map(|&mean| shorten(mean)).collect(),
+            whole_weights: rows.weights().is_none_or(|weights| {
+                weights.par_iter().all(|weight| weight.fract() == 0.0 && *weight <= LARGEST_COUNT)
+            }),
+            centre: Vec::new(),
             minimum: sweep.minimum,
             maximum: sweep.maximum,
             mean,
+            unit: rows.normalization().map_or_else(|| vec![1.0; rows.n_columns()], |map| map.scale().to_vec()),
             scale: Vec::new(),
         };
-        summary.scale = summary.scales(rows);
+        let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
+        let sample = rows.sample(ROWS_FOR_SCALE, &mut address.item(0));
+        let columns = 0..rows.n_columns();
+        let quartiles: Vec<[f64; 3]> = columns.into_par_iter().map(|d| quartiles(&sample, d)).collect();
+        summary.centre = (0..rows.n_columns()).map(|d| summary.centre_of(d, quartiles[d])).collect();
+        summary.scale = summary.scales(rows, &quartiles);
         Ok(summary)
     }
 
@@ -86,19 +99,21 @@ impl Summary {
         (0..self.minimum.len()).filter(|&d| self.minimum[d] == self.maximum[d])
     }
 
-    fn scales(&self, rows: &Rows<'_>) -> Vec<f64> {
-        let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
-        let sample = rows.sample(ROWS_FOR_SCALE, &mut address.item(0));
-        let mut scales: Vec<f64> = (0..rows.n_columns())
-            .into_par_iter()
-            .map(|d| {
-                if self.minimum[d] == self.maximum[d] {
-                    let value = self.minimum[d].abs();
-                    return if value > 0.0 { value } else { 1.0 };
-                }
-                quartile_range(&sample, d) / NORMAL_QUARTILE_RANGE
-            })
-            .collect();
+    /// The median, which no outlier moves, with few digits; a constant itself.
+    fn centre_of(&self, column: usize, [_, median, _]: [f64; 3]) -> f64 {
+        if self.minimum[column] == self.maximum[column] { median } else { shorten(median) }
+    }
+
+    fn scales(&self, rows: &Rows<'_>, quartiles: &[[f64; 3]]) -> Vec<f64> {
+        let scale = |d: usize| {
+            if self.minimum[d] == self.maximum[d] {
+                let value = self.minimum[d].abs();
+                // Within what can be squared.
+                return if value > 0.0 { value.clamp(1e-100, 1e100) } else { 1.0 };
+            }
+            (quartiles[d][2] - quartiles[d][0]) / NORMAL_QUARTILE_RANGE
+        };
+        let mut scales: Vec<f64> = (0..rows.n_columns()).map(scale).collect();
         if scales.contains(&0.0) {
             let about_mean = sweep(rows, &self.mean);
             for (scale, square) in scales.iter_mut().zip(about_mean.squares) {
@@ -144,27 +159,28 @@ impl Rows<'_> {
     }
 }
 
-/// Lower weighted quartiles' distance: what repeating rows as often as they weigh would give.
-fn quartile_range(sample: &Rows<'_>, column: usize) -> f64 {
+/// Lower weighted quartiles: what repeating rows as often as they weigh would give.
+fn quartiles(sample: &Rows<'_>, column: usize) -> [f64; 3] {
     let n = sample.n_rows();
     let value = |row| sample.raw(row, column);
     if sample.weights().is_none() {
         let mut values: Vec<f64> = (0..n).map(value).collect();
-        let mut quantile = |rank: usize| *values.select_nth_unstable_by(rank, f64::total_cmp).1;
-        return quantile((3 * n).div_ceil(4) - 1) - quantile(n.div_ceil(4) - 1);
+        return [1, 2, 3].map(|quarter| {
+            let rank = (quarter * n).div_ceil(4) - 1;
+            *values.select_nth_unstable_by(rank, f64::total_cmp).1
+        });
     }
     let mut values: Vec<(f64, f64)> = (0..n).map(|row| (value(row), sample.weight(row))).collect();
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|(_, weight)| weight).sum();
-    let quantile = |share: f64| {
+    [0.25, 0.5, 0.75].map(|share| {
         let mut reached = 0.0;
         let found = values.iter().find(|(_, weight)| {
             reached += weight;
             reached >= share * total
         });
         found.or(values.last()).expect("invariant: rows of positive weight").0
-    };
-    quantile(0.75) - quantile(0.25)
+    })
 }
 
 /// The number with all but [`CENTRE_BITS`] of its significant bits cleared.
@@ -198,18 +214,19 @@ fn sweep_blocks(rows: &Rows<'_>, origin: &[f64], blocks: std::ops::Range<usize>)
         sum: vec![0.0; n],
         squares: vec![0.0; n],
     };
-    let mut lanes = vec![[0.0; LANES]; n];
-    let mut weights = [0.0; LANES];
-    let nowhere = vec![0.0; n];
+    let mut lanes = vec![Lanes::all(0.0); n];
+    let mut weights = Lanes::all(0.0);
+    // Extremes are of the values themselves; only the sums are taken about the origin.
+    let loader = rows.loader(&vec![0.0; n]);
+    let set = InstructionSet::detect();
     for block in blocks {
-        // Extremes are of the values themselves; only the sums are taken about the origin.
-        rows.load_block(block, &nowhere, &mut lanes);
+        loader.load(set, block, &mut lanes);
         rows.load_weights(block, &mut weights);
         sweep.weight += weights.iter().sum::<f64>();
         for (d, lanes) in lanes.iter().enumerate() {
             let (mut low, mut high) = (sweep.minimum[d], sweep.maximum[d]);
             let (mut sum, mut squares) = (0.0, 0.0);
-            for (&x, &weight) in lanes.iter().zip(&weights) {
+            for (&x, &weight) in lanes.iter().zip(weights.iter()) {
                 low = if weight > 0.0 && x < low { x } else { low };
                 high = if weight > 0.0 && x > high { x } else { high };
                 let difference = x - origin[d];

@@ -126,3 +126,30 @@ fn running_out_of_rounds_is_an_outcome() {
     assert!(fit.events.iter().any(|event| event.kind == EventKind::RoundLimit));
     assert_eq!(fit.rounds, 3);
 }
+
+#[test]
+fn a_fit_that_is_repaired_in_every_round_still_ends() {
+    let rows = Rows::from_slice(&[3.0, 3.0, 3.0, 3.0, 3.0, 3.0], 2).unwrap();
+    for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
+        let options = Options { algorithm, regularization: 0.0, ..Options::default() };
+        let fit = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &options).unwrap();
+        assert!(fit.termination.has_converged() && fit.rounds < 30, "{algorithm:?} {}", fit.rounds);
+        assert!(fit.events.iter().any(|event| event.kind.is_repair()));
+    }
+}
+
+#[test]
+fn extreme_constant_columns_are_workable() {
+    for value in [1e160, 1e300, 1e-300, -1e200] {
+        let values = [1.0, value, 2.0, value, 5.0, value];
+        let fit = fit_rows(&Rows::from_slice(&values, 2).unwrap(), 1, &Start::KmeansPlusPlus, &rounds(3)).unwrap();
+        assert!(is_finite(&fit.model) && fit.mean_ln_likelihood.is_finite(), "{value:e}");
+    }
+}
+
+#[test]
+fn a_model_larger_than_memory_is_refused() {
+    let rows = Rows::from_vec(vec![1.0; 3 * 40_000], 40_000).unwrap();
+    let error = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "1 covariance matrices of 40000 columns would take 13 GB");
+}

@@ -99,3 +99,69 @@ fn clusters_far_apart_keep_their_digits() {
     far_clusters(1e6, 0.0);
     far_clusters(1e8, 0.0);
 }
+
+/// Two clusters of three columns, from both starts and by all algorithms: none may stay stuck with a
+/// covariance that was lost to the distance.
+#[test]
+fn far_clusters_are_found_from_every_start_by_every_algorithm() {
+    let (rows, _) = artificial(1200, 3, 1, 54);
+    for (distance, regularization, tolerance) in [(1e4, 1e-9, 1e-9), (1e6, 0.0, 1e-9), (1e8, 0.0, 1e-9)] {
+        let far = |n: usize, x: f64| if n < 500 { x } else { x + distance * 4.4 };
+        let values: Vec<f64> = (0..1200).flat_map(|n| rows.row(n).into_iter().map(move |x| far(n, x))).collect();
+        let rows = Rows::from_vec(values, 3).unwrap();
+        let expected = {
+            let labels: Vec<u32> = (0..1200).map(|n| u32::from(n >= 500)).collect();
+            let labelled = rows.clone().with_labels(labels).unwrap();
+            let options = Options { regularization, ..rounds(3) };
+            fit_rows(&labelled, 2, &Start::Labels, &options).unwrap()
+        };
+        for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
+            for start in [Start::KmeansPlusPlus, Start::Random] {
+                for seed in 0..4 {
+                    let options = Options { algorithm, regularization, seed, restarts: 3, ..Options::default() };
+                    let fit = fit_rows(&rows, 2, &start, &options).unwrap();
+                    let swapped = fit.model.weights[0] > fit.model.weights[1];
+                    let order = if swapped { [1, 0] } else { [0, 1] };
+                    for (k, &other) in order.iter().enumerate() {
+                        let (a, b) = (fit.model.components.covariance(other), expected.model.components.covariance(k));
+                        for (a, b) in a.iter().zip(b) {
+                            assert!(
+                                (a - b).abs() <= tolerance * b.abs().max(10.0),
+                                "{distance:e} {algorithm:?} {start:?} {seed}: {a} {b}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_huge_outlier_does_not_blur_the_rest() {
+    let (rows, _) = artificial(200, 3, 1, 55);
+    let mut values: Vec<f64> = (0..200).flat_map(|n| rows.row(n)).collect();
+    let plain = Rows::from_vec(values[3..].to_vec(), 3).unwrap();
+    let alone = fit_rows(&plain, 1, &Start::KmeansPlusPlus, &Options::default()).unwrap();
+    values[1] = 1e12;
+    let rows = Rows::from_vec(values, 3).unwrap();
+    for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
+        let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &Options { algorithm, ..Options::default() }).unwrap();
+        let k = usize::from(fit.model.weights[1] > 0.5);
+        for (a, b) in fit.model.components.covariance(k).iter().zip(alone.model.components.covariance(0)) {
+            assert!((a - b).abs() < 1e-9 * 20.0, "{algorithm:?}: {a} {b}");
+        }
+    }
+}
+
+/// Values of which only the last bits differ: the floor stays above what a mean can resolve.
+#[test]
+fn a_spread_of_a_few_last_bits_keeps_em_monotone() {
+    let rows = Rows::from_slice(
+        &[277_430.724_791_045_5, 17_064.874_439_653_15, -442_381.884_827_206_7, 17_064.874_439_656_75],
+        2,
+    )
+    .unwrap();
+    let one = |n| fit_rows(&rows, 1, &Start::KmeansPlusPlus, &rounds(n)).unwrap().mean_ln_likelihood;
+    assert!(one(1) >= one(0) - 0.01, "{} {}", one(1), one(0));
+}

@@ -88,7 +88,7 @@ fn a_saved_state_goes_on_with_the_same_bits() {
 
         let stop = StopAfter(6, AtomicBool::new(false));
         let half = fit(&engine, 4, &Start::Random, &Options { rounds: 0, ..options.clone() }, &stop).unwrap();
-        let floor = mixtura::family::Floor { regularization: 1e-9, ridge: 0.0, scale: engine.summary().scale.clone() };
+        let floor = mixtura::family::Floor::new(engine.summary(), 1e-9, 0.0);
         let mut run = Run::new(State::new(half.model, 0, floor));
         run.go(&engine, &options, &stop).unwrap();
         assert_eq!((run.termination(), run.state().round), (Termination::Interrupted, 6));

@@ -108,3 +108,19 @@ fn rows_of_weight_zero_might_as_well_not_be_there() {
         assert_models_close(&a.model, &b.model, 1e-11);
     }
 }
+
+#[test]
+fn counts_beyond_all_whole_numbers_go_with_the_label() {
+    let (rows, _) = artificial(50, 2, 2, 86);
+    let mut weights = vec![1.0; 50];
+    weights[0] = 1e20;
+    let rows = rows.with_weights(weights).unwrap();
+    let options = Options { algorithm: Algorithm::Sem, ..rounds(20) };
+    let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &options).unwrap();
+    assert!((fit.model.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    assert!(fit.events.iter().any(|event| event.kind == EventKind::FractionalWeights));
+    for weight in [1e-320, 1e101] {
+        let refused = Rows::from_slice(&[1.0, 2.0], 1).unwrap().with_weights(vec![1.0, weight]);
+        assert!(refused.is_err());
+    }
+}

@@ -42,12 +42,17 @@ pub(crate) fn cholesky(matrix: &[f64], n: usize, least: f64) -> Result<Vec<f64>,
 pub(crate) fn invert_lower(factor: &[f64], n: usize) -> Vec<f64> {
     let mut inverse = vec![0.0; factor.len()];
     for i in 0..n {
-        let diagonal = 1.0 / factor[packed(i, i)];
-        inverse[packed(i, i)] = diagonal;
-        for j in 0..i {
-            let sum: f64 = (j..i).map(|l| factor[packed(i, l)] * inverse[packed(l, j)]).sum();
-            inverse[packed(i, j)] = -sum * diagonal;
+        let (done, rest) = inverse.split_at_mut(packed(i, 0));
+        let row = &mut rest[..=i];
+        for l in 0..i {
+            let factor = factor[packed(i, l)];
+            for (sum, entry) in row.iter_mut().zip(&done[packed(l, 0)..][..=l]) {
+                *sum -= factor * entry;
+            }
         }
+        row[i] = 1.0;
+        let diagonal = 1.0 / factor[packed(i, i)];
+        row.iter_mut().for_each(|entry| *entry *= diagonal);
     }
     inverse
 }
@@ -69,9 +74,7 @@ pub(crate) fn raise_eigenvalues_to_one(matrix: &mut [f64], n: usize) -> bool {
         return false;
     }
     let Ok(factor) = cholesky(&plus(1.0), n, 0.0) else { return false };
-    let factor = invert_lower(&factor, n);
-    let entry = |i: usize, j: usize| (i.max(j)..n).map(|l| factor[packed(l, i)] * factor[packed(l, j)]).sum();
-    let eigen = DMatrix::<f64>::from_fn(n, n, entry).symmetric_eigen();
+    let eigen = gram(&invert_lower(&factor, n), n).symmetric_eigen();
     let mut raised = false;
     // Only what is missing is added, so directions above the floor keep their digits.
     for (&inverse, vector) in eigen.eigenvalues.iter().zip(eigen.eigenvectors.column_iter()) {
@@ -93,6 +96,20 @@ pub(crate) fn raise_eigenvalues_to_one(matrix: &mut [f64], n: usize) -> bool {
     raised
 }
 
+/// GᵀG for a packed lower triangle G, a row of G at a time.
+fn gram(factor: &[f64], n: usize) -> DMatrix<f64> {
+    let mut product = DMatrix::<f64>::zeros(n, n);
+    for l in 0..n {
+        let row = &factor[packed(l, 0)..][..=l];
+        for (j, &b) in row.iter().enumerate() {
+            for (i, &a) in row.iter().enumerate() {
+                product[(i, j)] += a * b;
+            }
+        }
+    }
+    product
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -100,7 +117,7 @@ mod tests {
     use super::*;
 
     /// B·Bᵀ for the first n² numbers.
-    fn gram(values: &[f64], n: usize) -> Vec<f64> {
+    fn outer(values: &[f64], n: usize) -> Vec<f64> {
         let mut matrix = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..n {
@@ -113,7 +130,7 @@ mod tests {
     proptest! {
         #[test]
         fn factor_and_inverse_multiply_to_the_identity(n in 1usize..9, values in prop::collection::vec(-1.0..1.0f64, 64)) {
-            let mut matrix = gram(&values, n);
+            let mut matrix = outer(&values, n);
             for i in 0..n {
                 matrix[i * n + i] += 1.0;
             }
@@ -135,7 +152,7 @@ mod tests {
         fn raised_matrices_have_no_eigenvalue_below_one(
             n in 1usize..7, values in prop::collection::vec(-2.0..2.0f64, 64), shift in 0.0..3.0f64,
         ) {
-            let mut matrix = gram(&values, n);
+            let mut matrix = outer(&values, n);
             for i in 0..n {
                 matrix[i * n + i] += shift;
             }

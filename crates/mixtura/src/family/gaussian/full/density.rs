@@ -99,6 +99,15 @@ impl FullPrepared {
         self.shifts[component].as_deref()
     }
 
+    /// The components from `first` on that are as near or as far as it is: one if far, else all near ones in a row.
+    pub(super) fn run_from(&self, first: usize) -> std::ops::Range<usize> {
+        if self.shifts[first].is_some() {
+            return first..first + 1;
+        }
+        let n_near = self.shifts[first..].iter().take_while(|shift| shift.is_none()).count();
+        first..first + n_near
+    }
+
     pub(super) fn log2_joint_into(
         &self,
         set: InstructionSet,
@@ -108,18 +117,21 @@ impl FullPrepared {
     ) {
         let n = self.n_columns;
         let n_factor = n * (n + 1) / 2;
-        for (k, out) in out.iter_mut().enumerate() {
-            let block = match self.shift(k) {
+        let mut first = 0;
+        while first < self.n_components() {
+            let run = self.run_from(first);
+            let block = match self.shift(first) {
                 None => &block[..n],
                 Some(shift) => scratch.shifted(&block[..n], shift),
             };
             set.run(Whiten {
                 block,
-                factor: &self.factors[k * n_factor..][..n_factor],
-                offset: &self.offsets[k * n..][..n],
-                constant: self.constants[k],
-                out,
+                factors: &self.factors[run.start * n_factor..run.end * n_factor],
+                offsets: &self.offsets[run.start * n..run.end * n],
+                constants: &self.constants[run.clone()],
+                out: &mut out[run.clone()],
             });
+            first = run.end;
         }
     }
 }

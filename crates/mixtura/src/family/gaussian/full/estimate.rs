@@ -18,8 +18,7 @@ pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> FullGaussia
             .fold(f64::INFINITY, f64::min);
         let variance = if nearest.is_finite() { nearest / (2.0 * n as f64) } else { 1.0 };
         for d in 0..n {
-            let least = floor.regularization * floor.scale[d] * floor.scale[d];
-            covariance[d * n + d] = (variance * unit[d] * unit[d]).max(least);
+            covariance[d * n + d] = (variance * unit[d] * unit[d]).max(floor.least[d] * floor.least[d]);
         }
     }
     FullGaussian { n_columns: n, means: centres.to_vec(), covariances }
@@ -82,7 +81,7 @@ fn update(
             covariance[i * n + j] = entry;
             covariance[j * n + i] = entry;
         }
-        covariance[i * n + i] += floor.ridge;
+        covariance[i * n + i] += floor.ridge[i];
     }
     if let Some(n_rows) = blend {
         let least = previous.least_rows();
@@ -91,23 +90,46 @@ fn update(
             *entry = share * *entry + (1.0 - share) * old;
         }
     }
+    let recentred = widen_where_digits_are_lost(&mut covariance, &shift);
     let clipped = raise_to_floor(&mut covariance, n, floor);
     // A pivot within rounding of zero is no variance.
     if cholesky(&covariance, n, 4.0 * n as f64 * f64::EPSILON).is_err() {
         return Outcome::Kept;
     }
     next.covariances[component * n * n..][..n * n].copy_from_slice(&covariance);
-    if clipped { Outcome::Clipped } else { Outcome::Done }
+    match (recentred, clipped) {
+        (true, _) => Outcome::Recentred,
+        (false, true) => Outcome::Clipped,
+        (false, false) => Outcome::Done,
+    }
+}
+
+/// A variance below this share of the squared distance to the centre has fewer than some six
+/// digits; the next pass, about the component's own mean, will have them all.
+const LOST: f64 = 1e-10;
+
+/// Widens a covariance whose digits drowned in the distance of its rows from the centre, enough
+/// that the next pass takes them about the component's own mean; true if it was.
+fn widen_where_digits_are_lost(covariance: &mut [f64], shift: &[f64]) -> bool {
+    let n = shift.len();
+    let is_lost = |d: usize| covariance[d * n + d] < LOST * shift[d] * shift[d];
+    if !(0..n).any(is_lost) {
+        return false;
+    }
+    for d in 0..n {
+        covariance[d * n + d] += LOST * shift[d] * shift[d];
+    }
+    true
 }
 
 /// Clips the eigenvalues of F^{-1/2} S F^{-1/2} at 1 from below, F = E·diag(s²); true if any was.
 ///
 /// This is the likelihood's maximum subject to S ⪰ F.
 fn raise_to_floor(covariance: &mut [f64], n: usize, floor: &Floor) -> bool {
-    if floor.regularization == 0.0 {
+    let root = &floor.least;
+    if root.contains(&0.0) {
         return false;
     }
-    let root: Vec<f64> = floor.scale.iter().map(|scale| floor.regularization.sqrt() * scale).collect();
     let mut whitened: Vec<f64> =
         covariance.iter().enumerate().map(|(at, entry)| entry / (root[at / n] * root[at % n])).collect();
     let before = whitened.clone();
@@ -125,7 +147,8 @@ mod tests {
     use super::*;
 
     fn floor(regularization: f64) -> Floor {
-        Floor { regularization, ridge: 0.0, scale: vec![2.0, 10.0] }
+        let scale = vec![2.0, 10.0];
+        Floor { least: scale.iter().map(|s| f64::sqrt(regularization) * s).collect(), ridge: vec![0.0; 2], scale }
     }
 
     #[test]

@@ -113,6 +113,15 @@ impl Family for FullGaussian {
         self.n_columns
     }
 
+    fn check_size(n_components: usize, n_columns: usize) -> Result<(), Error> {
+        const MOST_GIGABYTES: f64 = 4.0;
+        let gigabytes = n_components as f64 * (n_columns as f64).powi(2) * 8e-9;
+        if gigabytes > MOST_GIGABYTES {
+            return Err(Error::TooLarge { n_components, n_columns, gigabytes });
+        }
+        Ok(())
+    }
+
     fn n_free_parameters(&self) -> usize {
         self.n_components() * (self.n_columns + self.n_columns * (self.n_columns + 1) / 2)
     }

@@ -5,11 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::super::matrix::packed;
 use super::FullPrepared;
 use crate::family::{Group, Moments};
-use crate::kernels::{DotProducts, InstructionSet, Lanes, Products, Side};
-use crate::rows::LANES;
+use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Side, flat};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
-const PAIRS_AT_A_TIME: usize = 12;
+const PAIRS_AT_A_TIME: usize = 6;
 /// Rows of a triangle updated at a time; the height of a tile of dot products.
 const TRIANGLE_STEP: usize = 4;
 
@@ -38,9 +37,9 @@ pub struct FullScratch {
 impl FullScratch {
     pub(super) fn new(n_components: usize, n_columns: usize, n_blocks: usize) -> Self {
         Self {
-            shifted: vec![[0.0; LANES]; (n_columns + 1) * n_blocks],
-            left: vec![[0.0; LANES]; (n_columns + 1) * n_blocks],
-            products: vec![[0.0; LANES]; PAIRS_AT_A_TIME * n_blocks],
+            shifted: vec![Lanes::all(0.0); (n_columns + 1) * n_blocks],
+            left: vec![Lanes::all(0.0); (n_columns + 1) * n_blocks],
+            products: vec![Lanes::all(0.0); PAIRS_AT_A_TIME * n_blocks],
             square: vec![0.0; (n_columns + 1) * (n_columns + 1)],
             order: vec![0; n_blocks * LANES],
             ends: vec![0; n_components + 1],
@@ -51,7 +50,7 @@ impl FullScratch {
     pub(super) fn shifted(&mut self, block: &[Lanes], shift: &[f64]) -> &[Lanes] {
         let out = &mut self.shifted[..block.len()];
         for ((out, block), shift) in out.iter_mut().zip(block).zip(shift) {
-            *out = block.map(|x| x - shift);
+            *out = Lanes(block.map(|x| x - shift));
         }
         out
     }
@@ -110,10 +109,10 @@ impl FullMoments {
                 first += 1;
                 continue;
             }
-            let end = (first..n_components).find(|&k| prepared.shift(k).is_some()).unwrap_or(n_components);
-            let run = Side { blocks: weights, stride: n_components, first, n: end - first };
+            let run = prepared.run_from(first);
+            first = run.end;
+            let run = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
             self.add_near(prepared, set, group, run, scratch);
-            first = end;
         }
     }
 
@@ -157,8 +156,8 @@ impl FullMoments {
                 let at = block * stride + column;
                 let shift = shift.get(column).copied().unwrap_or(0.0);
                 let shifted = group.blocks[at].map(|x| x - shift);
-                scratch.left[at] = std::array::from_fn(|lane| shifted[lane] * weight[lane]);
-                scratch.shifted[at] = shifted;
+                scratch.left[at] = Lanes(std::array::from_fn(|lane| shifted[lane] * weight[lane]));
+                scratch.shifted[at] = Lanes(shifted);
             }
         }
         self.add_triangle(set, component, n_blocks, false, scratch);
@@ -196,8 +195,8 @@ impl FullMoments {
         let stride = self.n_columns + 1;
         let n_rows = rows.len();
         let last = (n_rows - 1) / LANES * stride;
-        scratch.shifted[last..last + stride].fill([0.0; LANES]);
-        scratch.left[last..last + stride].fill([0.0; LANES]);
+        scratch.shifted[last..last + stride].fill(Lanes::all(0.0));
+        scratch.left[last..last + stride].fill(Lanes::all(0.0));
         for (to, &row) in scratch.order[rows].iter().enumerate() {
             let (block, lane) = (row as usize / LANES, row as usize % LANES);
             let source = &group.blocks[block * stride..][..stride];
@@ -255,10 +254,9 @@ impl FullMoments {
 /// Orders the rows of positive weight by label, in their own order within a label (counting sort):
 /// rows `order[ends[k]..ends[k + 1]]` carry label k.
 fn sort_by_label(labels: &[u32], weights: &[Lanes], scratch: &mut FullScratch) {
-    let weights = weights.as_flattened();
     let ends = &mut scratch.ends;
     ends.fill(0);
-    for (&label, &weight) in labels.iter().zip(weights) {
+    for (&label, weight) in labels.iter().zip(flat(weights)) {
         ends[label as usize] += u32::from(weight > 0.0);
     }
     let mut total = 0;
@@ -268,7 +266,7 @@ fn sort_by_label(labels: &[u32], weights: &[Lanes], scratch: &mut FullScratch) {
         total += n;
     }
     // Each slot now holds the first place of its label, and after the loop the first of the next.
-    for (row, (&label, &weight)) in labels.iter().zip(weights).enumerate() {
+    for (row, (&label, weight)) in labels.iter().zip(flat(weights)).enumerate() {
         if weight > 0.0 {
             scratch.order[ends[label as usize] as usize] = row as u32;
             ends[label as usize] += 1;

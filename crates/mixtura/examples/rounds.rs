@@ -1,0 +1,58 @@
+//! Times rounds on artificial shapes: `cargo run --release --example rounds -- em 1000000 10 10`.
+//!
+//! Prints nanoseconds for each (row, component) and round, best of all rounds, and the likelihood.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use mixtura::driver::Observer;
+use mixtura::generate::Artificial;
+use mixtura::pass::Threads;
+use mixtura::rows::RowsBuilder;
+use mixtura::{Algorithm, FullGaussian, Options, Start, fit};
+
+struct Clock(Mutex<(Instant, f64)>);
+
+impl Observer for Clock {
+    fn pass_started(&self, _restart: u64, _round: u64) {
+        self.0.lock().expect("invariant: one thread observes").0 = Instant::now();
+    }
+    fn updated(&self, _restart: u64, _round: u64, _n_repairs: u64) {
+        let mut clock = self.0.lock().expect("invariant: one thread observes");
+        clock.1 = clock.1.min(clock.0.elapsed().as_secs_f64());
+    }
+}
+
+fn main() -> Result<(), mixtura::Error> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, default: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default);
+    let (n_rows, n_columns, n_components) = (number(1, 1_000_000), number(2, 10), number(3, 10));
+    let separation = words.get(5).and_then(|word| word.parse().ok()).unwrap_or(0.6);
+    let model = Artificial { n_columns, n_components, separation, ..Artificial::default() }.mixture(1)?;
+    let mut builder = RowsBuilder::<f64>::new(n_columns)?;
+    for first in (0..n_rows).step_by(1 << 16) {
+        let (values, _) = model.sample(first..(first + (1 << 16)).min(n_rows), 1)?;
+        values.chunks_exact(n_columns).for_each(|row| builder.push_row(row));
+    }
+    let rows = builder.finish()?;
+    let engine = Threads::<FullGaussian>::new(&rows)?;
+    let algorithms = match words.first().map(String::as_str) {
+        Some("em") => vec![Algorithm::Em],
+        Some("sem") => vec![Algorithm::Sem],
+        Some("cem") => vec![Algorithm::Cem],
+        _ => vec![Algorithm::Em, Algorithm::Sem],
+    };
+    for algorithm in algorithms {
+        let clock = Clock(Mutex::new((Instant::now(), f64::INFINITY)));
+        let options = Options { algorithm, rounds: number(4, 20) as u64, tolerance: 0.0, ..Options::default() };
+        let fit = fit(&engine, n_components, &Start::KmeansPlusPlus, &options, &clock)?;
+        let best = clock.0.into_inner().expect("invariant: one thread observes").1;
+        println!(
+            "{n_rows}×{n_columns} K {n_components} {algorithm:?}: {:.3} ns, round {:.2} ms, {:.9} nats a row",
+            best * 1e9 / (n_rows * n_components) as f64,
+            best * 1e3,
+            fit.mean_ln_likelihood
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Loads blocks of rows for a pass: widened, normalized, centred.
+
+use std::ops::Range;
+
+use super::private::{Storage, Values};
+use super::{Rows, Scalar};
+use crate::kernels::{Arithmetic, InstructionSet, Kernel, LANES, Lanes, prefetch};
+
+/// Loads blocks of rows less a centre.
+pub(crate) struct Loader<'a> {
+    rows: &'a Rows<'a>,
+    /// What is subtracted from stored values.
+    offset: Vec<f64>,
+    /// What differences are multiplied by, if rows are normalized.
+    scale: Option<&'a [f64]>,
+}
+
+impl<'a> Loader<'a> {
+    /// Rows less `centre`, which is in the units of the rows as seen, after any normalization.
+    pub(super) fn new(rows: &'a Rows<'a>, centre: &[f64]) -> Self {
+        let Some(normalization) = &rows.normalization else {
+            return Self { rows, offset: centre.to_vec(), scale: None };
+        };
+        let offset = centre.iter().enumerate().map(|(d, &centre)| normalization.raw_offset(d, centre)).collect();
+        Self { rows, offset, scale: Some(normalization.scale()) }
+    }
+
+    /// Loads a block, a column at a time; lanes past the last row are zero.
+    pub(crate) fn load(&self, set: InstructionSet, block: usize, out: &mut [Lanes]) {
+        match &self.rows.values {
+            Values::F64(storage) => self.load_stored(set, storage, block, out),
+            Values::F32(storage) => self.load_stored(set, storage, block, out),
+        }
+    }
+
+    /// Asks the machine to bring blocks near that will be loaded soon.
+    pub(crate) fn prefetch(&self, blocks: Range<usize>) {
+        let width = LANES * self.offset.len();
+        let range = blocks.start * width..(blocks.end * width).min(self.rows.n_rows * self.offset.len());
+        match &self.rows.values {
+            Values::F64(storage) => prefetch(storage.values().get(range).unwrap_or_default()),
+            Values::F32(storage) => prefetch(storage.values().get(range).unwrap_or_default()),
+        }
+    }
+
+    fn load_stored<T: Scalar>(&self, set: InstructionSet, storage: &Storage<'_, T>, block: usize, out: &mut [Lanes]) {
+        let n_columns = self.offset.len();
+        let n_valid = LANES.min(self.rows.n_rows - block * LANES);
+        match storage {
+            Storage::Blocked(values) => {
+                let (stored, _) = values[block * n_columns * LANES..][..n_columns * LANES].as_chunks::<LANES>();
+                set.run(Centre { stored, offset: &self.offset, out });
+            }
+            Storage::RowMajor(values) => {
+                let rows = &values[block * LANES * n_columns..][..n_valid * n_columns];
+                set.run(Transpose { rows, offset: &self.offset, out });
+            }
+        }
+        for (lanes, scale) in out.iter_mut().zip(self.scale.into_iter().flatten()) {
+            lanes.iter_mut().for_each(|lane| *lane *= scale);
+        }
+        if n_valid < LANES {
+            out.iter_mut().for_each(|lanes| lanes[n_valid..].fill(0.0));
+        }
+    }
+}
+
+/// `out = stored − offset`, a column at a time.
+struct Centre<'a, T> {
+    stored: &'a [[T; LANES]],
+    offset: &'a [f64],
+    out: &'a mut [Lanes],
+}
+
+impl<T: Scalar> Kernel for Centre<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        for ((out, stored), &offset) in self.out.iter_mut().zip(self.stored).zip(self.offset) {
+            out.0 = stored.map(|value| value.to_f64() - offset);
+        }
+    }
+}
+
+/// `out = rowsᵀ − offset`, a row at a time.
+struct Transpose<'a, T> {
+    rows: &'a [T],
+    offset: &'a [f64],
+    out: &'a mut [Lanes],
+}
+
+impl<T: Scalar> Kernel for Transpose<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        for (lane, row) in self.rows.chunks_exact(self.offset.len()).enumerate().take(LANES) {
+            for ((out, &value), &offset) in self.out.iter_mut().zip(row).zip(self.offset) {
+                out[lane] = value.to_f64() - offset;
+            }
+        }
+    }
+}
