@@ -8,7 +8,7 @@ use crate::commands::{completions, fit, generate, man, predict, sample, score, s
 ///
 /// Without a subcommand: a demonstration on generated data, EM against stochastic EM.
 #[derive(Debug, Parser)]
-#[command(name = "mixtura", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "mixtura", version, max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -41,6 +41,14 @@ pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         Ok(value) => Err(format!("must be a finite number of at least 0, not {value}")),
         Err(_) => Err("is not a number".into()),
+    }
+}
+
+/// A sensible number of threads.
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    match at_least_one(text)? {
+        n if n > 1024 => Err("must be at most 1024".into()),
+        n => Ok(n),
     }
 }
 

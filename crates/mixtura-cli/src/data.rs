@@ -67,7 +67,7 @@ impl DataArguments {
     fn read_with(&self, options: &ReadOptions) -> anyhow::Result<Table> {
         let table = mixtura_io::read(&self.data, options)?;
         for text in &table.notices {
-            talk::notice(text);
+            talk::warning(text);
         }
         Ok(table)
     }

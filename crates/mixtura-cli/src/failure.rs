@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use crate::talk;
+use crate::{interrupt, talk};
 
 /// Exit code for what was typed wrong.
 const USAGE: u8 = 2;
@@ -58,8 +58,23 @@ pub(crate) fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
-    talk::error(&format!("{error:#}"), hint(&error).as_deref());
+    if error.downcast_ref::<interrupt::Interrupted>().is_some() {
+        return ExitCode::from(interrupt::EXIT_CODE);
+    }
+    talk::error(&words(&error), hint(&error).as_deref());
     if error.downcast_ref::<Usage>().is_some() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+}
+
+/// The error and its causes, up to the first that tells its own causes.
+fn words(error: &anyhow::Error) -> String {
+    let mut words = Vec::new();
+    for cause in error.chain() {
+        words.push(cause.to_string());
+        if cause.downcast_ref::<mixtura_io::Error>().is_some() {
+            break;
+        }
+    }
+    words.join(": ")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -92,9 +107,7 @@ fn hint_of_library(error: &mixtura::Error) -> Option<&'static str> {
         Error::NoWeight | Error::Weight { .. } => Some("weights count how often a row was seen; 0 leaves it out"),
         Error::Width { .. } => Some("pick the model's columns with --columns"),
         Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs a labelled row; is -k right?"),
-        Error::MixingWeights { .. } | Error::NotPositiveDefinite { .. } | Error::NotSymmetric { .. } => {
-            Some("was the model file edited by hand?")
-        }
+        Error::TooLarge { .. } => Some("use fewer columns (--columns) or fewer components"),
         _ => None,
     }
 }

@@ -22,3 +22,20 @@ pub(crate) fn listen() {
 pub(crate) fn is_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
+
+/// Someone pressed Ctrl-C; nothing is left behind.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Fails if Ctrl-C was pressed, so that unfinished files are removed on the way out.
+pub(crate) fn check() -> Result<(), Interrupted> {
+    if is_wanted() { Err(Interrupted) } else { Ok(()) }
+}

@@ -19,6 +19,7 @@ use arguments::{Arguments, Command};
 fn main() -> ExitCode {
     failure::explain_panics();
     let arguments = Arguments::parse();
+    interrupt::listen();
     failure::exit(run(arguments))
 }
 

@@ -11,7 +11,7 @@ use crate::failure::Usage;
 
 /// Writes text to a file, or to standard output.
 pub(crate) fn text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
-    if let Some(path) = path {
+    if let Some(path) = path.filter(|path| !is_standard(path)) {
         return Ok(mixtura_io::write_file(path, text.as_bytes())?);
     }
     let mut stdout = std::io::stdout().lock();
@@ -21,9 +21,14 @@ pub(crate) fn text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
 /// A table to a file by its extension, or as CSV to standard output.
 pub(crate) fn table(path: Option<&Path>, columns: &TableColumns) -> anyhow::Result<TableWriter<'static>> {
     Ok(match path {
-        Some(path) => TableWriter::create(path, columns)?,
-        None => TableWriter::csv(std::io::BufWriter::new(std::io::stdout()), "standard output", columns)?,
+        Some(path) if !is_standard(path) => TableWriter::create(path, columns)?,
+        _ => TableWriter::csv(std::io::BufWriter::new(std::io::stdout()), "standard output", columns)?,
     })
+}
+
+/// Whether a path stands for standard output.
+fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// The format that was asked for; else a table for a terminal and JSON for a program.
@@ -35,7 +40,7 @@ pub(crate) fn format(asked: Option<Format>) -> Format {
 /// Refuses, before any work, an output that is an input or whose folder is missing.
 pub(crate) fn check(outputs: &[Option<&PathBuf>], inputs: &[&Input]) -> anyhow::Result<()> {
     let mut seen: Vec<&PathBuf> = Vec::new();
-    for output in outputs.iter().copied().flatten() {
+    for output in outputs.iter().copied().flatten().filter(|output| !is_standard(output)) {
         for input in inputs {
             if let Input::Path(input) = input
                 && same_file(output, input)
@@ -43,7 +48,9 @@ pub(crate) fn check(outputs: &[Option<&PathBuf>], inputs: &[&Input]) -> anyhow::
                 return Err(Usage(format!("{}: output and input are the same file", output.display())).into());
             }
         }
-        if seen.iter().any(|other| *other == output || same_file(other, output)) {
+        // Devices such as /dev/null take any number of outputs.
+        let is_device = output.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+        if !is_device && seen.iter().any(|other| *other == output || same_file(other, output)) {
             return Err(Usage(format!("{}: two outputs to the same file", output.display())).into());
         }
         seen.push(output);

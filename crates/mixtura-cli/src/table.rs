@@ -48,6 +48,11 @@ impl Aligned {
     }
 }
 
+/// A count with its noun, in the plural where it must be.
+pub(crate) fn counted(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
 /// A number with six significant digits, plain where that is short.
 pub(crate) fn number(x: f64) -> String {
     if x == 0.0 {

@@ -248,14 +248,17 @@ impl Error {
                 "give each column its own name, or use --no-header if the file has no header"
             }
             Self::Delimiter { .. } => "use a comma, semicolon, tab, pipe or space",
-            Self::Ragged { .. } => "check that line for a missing or extra delimiter",
+            Self::Ragged { n_expected, .. } if *n_expected > 1 => "check that line for a missing or extra delimiter",
             Self::EmptyCell { .. } | Self::NotFinite { .. } => "remove or fill such rows first",
             Self::TooLarge { .. } => "bring the column to other units",
             Self::NotNumber { .. } => {
-                "pick columns of numbers with --columns; numbers need a decimal point, not a comma"
+                "pick columns of numbers with --columns; numbers need a decimal point, not a comma; another separator needs --delimiter"
             }
             Self::Inexact { .. } => "identifiers are no data: leave the column out with --columns",
             Self::NegativeWeight { .. } => "weights are at least 0",
+            Self::InvalidModel { .. } => "was the model file edited by hand?",
+            Self::Ragged { n_expected: 1, .. } => "the values may be separated by something else: use --delimiter",
+            Self::Corrupt { format: "model", .. } => "a model file is the JSON that `mixtura fit --output` writes",
             Self::Corrupt { .. } => "the file may be cut off, or have another format than its name says",
             _ => return None,
         };

@@ -26,7 +26,6 @@ struct Pair {
 
 /// Runs the demonstration.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    interrupt::listen();
     let artificial = Artificial::default();
     let truth = artificial.mixture(SEED)?;
     let (values, _) = truth.sample(0..N_ROWS, SEED)?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mixtura::driver::{Event, EventKind, SemResult, Termination};
 use mixtura::family::Family;
@@ -12,10 +13,11 @@ use mixtura::{Algorithm, Fit, FullGaussian, Mixture, Options, Rows, Start};
 use mixtura_io::{FitRecord, Input, ModelFile, Table};
 
 use super::show;
-use crate::arguments::{Format, at_least_one, not_negative};
+use crate::arguments::{Format, at_least_one, not_negative, threads};
 use crate::data::DataArguments;
 use crate::failure::Usage;
 use crate::progress::{Watch, spinner};
+use crate::table::{counted, number};
 use crate::{interrupt, output, talk};
 
 /// Fit a mixture model to data
@@ -58,7 +60,7 @@ pub(crate) struct FitArguments {
     seed: u64,
 
     /// Number of threads [default: all]; changes no bit of the result
-    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    #[arg(long, value_name = "T", value_parser = threads)]
     threads: Option<usize>,
 
     /// Where the fit starts
@@ -183,7 +185,6 @@ pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
     if let Some(n_threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
     }
-    interrupt::listen();
     let start_model = arguments.init_model.as_deref().map(ModelFile::read).transpose()?;
     let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
     let table = read(arguments, start_model.as_ref())?;
@@ -195,15 +196,26 @@ pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
 
     let options = arguments.options();
     let watch = Watch::new(name(options.algorithm), options.rounds, ln_volume, arguments.quiet);
-    let engine = Threads::new(&rows)?;
+    let named = || arguments.data.data.to_string();
+    let engine = Threads::new(&rows).with_context(named)?;
     if !arguments.quiet {
+        let deterministic = matches!(arguments.algorithm, AlgorithmName::Em | AlgorithmName::Cem);
+        if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {
+            talk::notice("--restarts repeats the same fit: this start and this algorithm leave nothing to chance");
+        }
         announce_constant_columns(engine.summary(), &columns);
     }
-    let fit = mixtura::fit(&engine, arguments.n_components, &start, &options, &watch)?;
+    let fit = mixtura::fit(&engine, arguments.n_components, &start, &options, &watch).with_context(named)?;
     watch.finish();
 
     let model = finished_model(arguments, &fit, &rows);
-    let file = ModelFile { model, columns, fit: Some(FitRecord::new(&fit, &options, ln_volume)) };
+    let mut record = FitRecord::new(&fit, &options, ln_volume);
+    if arguments.normalize {
+        // Going back to the data's units rounds: the file states the likelihood of what it holds.
+        record.mean_log_likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
+        record.restarts[fit.winner] = record.mean_log_likelihood;
+    }
+    let file = ModelFile { model, columns, fit: Some(record) };
     report(arguments, &file, &fit, &watch)?;
     let interrupted = fit.termination == Termination::Interrupted;
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
@@ -273,7 +285,7 @@ fn report(arguments: &FitArguments, file: &ModelFile, fit: &Fit<FullGaussian>, w
         if let Some(path) = &arguments.output {
             talk::notice(&format!("{}: wrote {}", path.display(), show::outcome(file)));
         }
-        announce_events(fit);
+        announce_events(fit, arguments.options().algorithm);
     }
     if arguments.output.is_none() || arguments.format.is_some() {
         let text = match output::format(arguments.format) {
@@ -303,19 +315,21 @@ fn announce_constant_columns(summary: &Summary, columns: &[String]) {
 }
 
 /// Says what happened, a line for each kind of event.
-fn announce_events(fit: &Fit<FullGaussian>) {
+fn announce_events(fit: &Fit<FullGaussian>, algorithm: Algorithm) {
     let mut told = Vec::new();
     for event in &fit.events {
         if !told.contains(&event.kind) {
             told.push(event.kind);
             let alike: Vec<&Event> = fit.events.iter().filter(|other| other.kind == event.kind).collect();
-            announce(event.kind, &alike, fit);
+            announce(event.kind, &alike, fit, algorithm);
         }
     }
 }
 
-fn announce(kind: EventKind, events: &[&Event], fit: &Fit<FullGaussian>) {
-    let components: Vec<String> = events.iter().filter_map(|event| event.component).map(|k| k.to_string()).collect();
+fn announce(kind: EventKind, events: &[&Event], fit: &Fit<FullGaussian>, algorithm: Algorithm) {
+    let mut components: Vec<usize> = events.iter().filter_map(|event| event.component).collect();
+    components.sort_unstable();
+    let components: Vec<String> = components.iter().map(ToString::to_string).collect();
     let who = match components.as_slice() {
         [one] => format!("component {one} was"),
         few if few.len() <= 5 => format!("components {} were", few.join(", ")),
@@ -333,16 +347,19 @@ fn announce(kind: EventKind, events: &[&Event], fit: &Fit<FullGaussian>) {
             talk::warning(&format!("{who} left with a singular covariance and kept the previous one {when}"));
         }
         EventKind::ParametersKept => talk::warning(&format!("{who} empty again and kept the last parameters {when}")),
+        EventKind::Recentred => {
+            talk::notice(&format!("{who} far away and narrow, and taken about the own mean from then on, {when}"));
+        }
         EventKind::Clipped => talk::notice(&format!("{who} held at the least variance (--regularization) {when}")),
         EventKind::RoundLimit => {
-            talk::warning(&format!("not converged after {} rounds: raise --rounds or --tolerance", fit.rounds));
+            let or_tolerance = if algorithm == Algorithm::Sem { "" } else { " or --tolerance" };
+            let rounds = counted(fit.rounds as usize, "round");
+            talk::warning(&format!("not converged after {rounds}: raise --rounds{or_tolerance}"));
         }
         EventKind::RestartsDisagree => {
             let least = fit.restarts.iter().copied().fold(f64::INFINITY, f64::min);
-            let spread = fit.mean_ln_likelihood - least;
-            talk::warning(&format!(
-                "restarts disagree by up to {spread:.2e} nats a row: there are several local maxima"
-            ));
+            let spread = number(fit.mean_ln_likelihood - least);
+            talk::warning(&format!("restarts disagree by up to {spread} nats a row: there are several local maxima"));
         }
         EventKind::FractionalWeights => {
             talk::notice("weights are not whole numbers: each row's drawn label carries its whole weight");

@@ -7,7 +7,7 @@ use clap::Args;
 use mixtura_io::{Input, ModelFile, TableColumns};
 
 use crate::data::DataArguments;
-use crate::output;
+use crate::{interrupt, output};
 
 /// Rows evaluated before they are written.
 const BATCH: usize = 1 << 16;
@@ -43,6 +43,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
     };
     let mut writer = output::table(arguments.output.as_deref(), &columns)?;
     for first in (0..rows.n_rows()).step_by(BATCH) {
+        interrupt::check()?;
         let range = first..(first + BATCH).min(rows.n_rows());
         if arguments.proba {
             writer.write_rows(&file.model.posteriors(&rows, range)?)?;

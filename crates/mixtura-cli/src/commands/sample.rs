@@ -8,7 +8,7 @@ use mixtura::{FullGaussian, Mixture};
 use mixtura_io::{Input, ModelFile, TableColumns};
 
 use crate::arguments::at_least_one;
-use crate::output;
+use crate::{interrupt, output};
 
 /// Rows drawn before they are written.
 const BATCH: usize = 1 << 16;
@@ -69,9 +69,10 @@ impl Drawing<'_> {
         let n_columns = self.model.components.mean(0).len();
         let name = |d: usize| self.columns.get(d).cloned().unwrap_or_else(|| format!("x{}", d + 1));
         let columns =
-            TableColumns { names: (0..n_columns).map(name).collect(), label: self.labels.then(|| "component".into()) };
+            TableColumns { names: (0..n_columns).map(name).collect(), label: self.labels.then(|| "label".into()) };
         let mut writer = output::table(self.output, &columns)?;
         for first in (0..self.n_rows).step_by(BATCH) {
+            interrupt::check()?;
             let (values, labels) = self.model.sample(first..(first + BATCH).min(self.n_rows), self.seed)?;
             if self.labels {
                 writer.write_labelled_rows(&values, &labels)?;

@@ -9,8 +9,8 @@ use mixtura_io::{Input, ModelFile, TableColumns};
 
 use crate::arguments::Format;
 use crate::data::DataArguments;
-use crate::output;
 use crate::table::Aligned;
+use crate::{interrupt, output};
 
 /// Rows evaluated before they are written.
 const BATCH: usize = 1 << 18;
@@ -65,6 +65,7 @@ fn per_row(arguments: &ScoreArguments, model: &Mixture<FullGaussian>, rows: &Row
     let columns = TableColumns { names: vec!["log_density".into()], label: None };
     let mut writer = output::table(arguments.output.as_deref(), &columns)?;
     for first in (0..rows.n_rows()).step_by(BATCH) {
+        interrupt::check()?;
         writer.write_rows(&model.ln_densities(rows, first..(first + BATCH).min(rows.n_rows()))?)?;
     }
     Ok(writer.finish()?)

@@ -10,7 +10,7 @@ use mixtura_io::ModelFile;
 use super::fit::name;
 use crate::arguments::Format;
 use crate::output;
-use crate::table::{Aligned, number};
+use crate::table::{Aligned, counted, number};
 
 /// Columns that a table of means shows before it says how many more there are.
 const MOST_COLUMNS: usize = 12;
@@ -43,8 +43,8 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitCode> {
 
 /// How the fit went, in one line.
 pub(crate) fn outcome(file: &ModelFile) -> String {
-    let n_components = file.model.n_components();
-    let Some(fit) = &file.fit else { return format!("{n_components} components") };
+    let components = counted(file.model.n_components(), "component");
+    let Some(fit) = &file.fit else { return components };
     let ended = match fit.reason.as_str() {
         "converged" => "converged".into(),
         "flat" => "likelihood flat".into(),
@@ -52,9 +52,9 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
         other => other.to_owned(),
     };
     format!(
-        "{n_components} components, {} {ended} after {} rounds, log-likelihood {:.6} a row",
+        "{components}, {} {ended} after {}, log-likelihood {:.6} a row",
         name(fit.algorithm),
-        fit.rounds,
+        counted(fit.rounds as usize, "round"),
         fit.mean_log_likelihood
     )
 }
@@ -63,33 +63,47 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
 pub(crate) fn table(file: &ModelFile, covariances: bool) -> String {
     let components = &file.model.components;
     let n_columns = components.mean(0).len();
-    let mut text = format!("Gaussian mixture, full covariances, {n_columns} columns: {}\n", outcome(file));
+    let columns = counted(n_columns, "column");
+    let mut text = format!("Gaussian mixture, full covariances, {columns}\n{}\n", outcome(file));
     if let Some(fit) = file.fit.as_ref().filter(|fit| fit.restarts.len() > 1) {
         let all: Vec<String> = fit.restarts.iter().map(|likelihood| format!("{likelihood:.6}")).collect();
         writeln!(text, "restarts ended at {}", all.join(", ")).expect("invariant: text can be written to");
     }
-    let n_shown = n_columns.min(MOST_COLUMNS);
-    let names = (0..n_shown).map(|d| file.columns.get(d).cloned().unwrap_or_else(|| format!("column {}", d + 1)));
-    let mut aligned = Aligned::new(["component".to_owned(), "weight".into()].into_iter().chain(names));
-    for (k, weight) in file.model.weights.iter().enumerate() {
-        let covariance = components.covariance(k);
-        let cell = |d: usize| {
-            let deviation = covariance[d * n_columns + d].sqrt();
-            format!("{} ±{}", number(components.mean(k)[d]), number(deviation))
-        };
-        aligned.row([k.to_string(), format!("{weight:.6}")].into_iter().chain((0..n_shown).map(cell)));
-    }
     text.push('\n');
-    text.push_str(&aligned.to_text());
-    if n_shown < n_columns {
-        let n_more = n_columns - n_shown;
-        writeln!(text, "  and {n_more} more columns (--format json shows all)")
-            .expect("invariant: text can be written to");
-    }
+    text.push_str(&component_lines(file));
     if covariances {
         text.push_str(&matrices(file));
     }
     text
+}
+
+/// A line for each component: weight, then mean and deviation of as many columns as the terminal has room for.
+fn component_lines(file: &ModelFile) -> String {
+    let components = &file.model.components;
+    let n_columns = components.mean(0).len();
+    let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    for n_shown in (1..=n_columns.min(MOST_COLUMNS)).rev() {
+        let names = (0..n_shown).map(|d| file.columns.get(d).cloned().unwrap_or_else(|| format!("column {}", d + 1)));
+        let mut aligned = Aligned::new(["component".to_owned(), "weight".into()].into_iter().chain(names));
+        for (k, weight) in file.model.weights.iter().enumerate() {
+            let covariance = components.covariance(k);
+            let cell = |d: usize| {
+                let deviation = covariance[d * n_columns + d].sqrt();
+                format!("{} ±{}", number(components.mean(k)[d]), number(deviation))
+            };
+            aligned.row([k.to_string(), format!("{weight:.6}")].into_iter().chain((0..n_shown).map(cell)));
+        }
+        let mut text = aligned.to_text();
+        let fits = width.is_none_or(|width| text.lines().all(|line| line.chars().count() <= width));
+        if fits || n_shown == 1 {
+            if n_shown < n_columns {
+                let more = counted(n_columns - n_shown, "more column");
+                writeln!(text, "  and {more} (--format json shows all)").expect("invariant: text can be written to");
+            }
+            return text;
+        }
+    }
+    String::new()
 }
 
 fn matrices(file: &ModelFile) -> String {

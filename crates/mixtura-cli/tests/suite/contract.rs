@@ -161,7 +161,7 @@ fn stdout_carries_data_and_quiet_is_quiet() {
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("warning: not converged after 2 rounds"));
     let table = succeed(folder.path(), "fit d.csv -k 2 --format table").stdout;
-    assert!(table.starts_with("Gaussian mixture, full covariances, 2 columns: 2 components, EM converged after"));
+    assert!(table.starts_with("Gaussian mixture, full covariances, 2 columns\n2 components, EM converged after"));
 }
 
 #[test]
@@ -210,4 +210,66 @@ fn help_version_completions_and_manual_are_there() {
     assert!(fs::read_to_string(folder.path().join("mixtura-fit.1")).unwrap().contains("regularization"));
     assert_eq!(run(folder.path(), "fit").code, 2);
     assert_eq!(run(folder.path(), "no-such-thing").code, 2);
+}
+
+#[test]
+fn a_ridge_is_in_the_datas_units_even_if_normalised() {
+    let folder = folder();
+    fs::write(folder.path().join("d.csv"), "a\n100\n200\n300\n").unwrap();
+    let variance = |options: &str| {
+        let model = json(&succeed(folder.path(), &format!("fit d.csv -k 1 --ridge 50 {options}")).stdout);
+        model["covariances"][0][0][0].as_f64().unwrap()
+    };
+    let expected = 20_000.0 / 3.0 + 50.0;
+    assert!((variance("") - expected).abs() < 1e-8);
+    assert!((variance("--normalize") - expected).abs() < 1e-8);
+}
+
+#[test]
+fn a_normalised_fit_states_the_likelihood_of_the_model_it_writes() {
+    let folder = folder();
+    // Three columns on a plane, far from zero: going back to the data's units rounds.
+    let rows: Vec<String> = (0..300)
+        .map(|i| {
+            let (a, b) = (f64::from(i * 37 % 101) / 10.0, f64::from(i * 53 % 97) / 7.0);
+            format!("{},{},{}\n", a + 1e10, b + 1e10, a - b + 1e10)
+        })
+        .collect();
+    fs::write(folder.path().join("d.csv"), format!("a,b,c\n{}", rows.concat())).unwrap();
+    succeed(folder.path(), "fit d.csv -k 2 --normalize --rounds 30 -o m.json");
+    let model = json(&fs::read_to_string(folder.path().join("m.json")).unwrap());
+    let score = json(&succeed(folder.path(), "score m.json d.csv").stdout);
+    assert_eq!(model["fit"]["mean_log_likelihood"], score["mean_log_likelihood"]);
+}
+
+#[test]
+fn a_dash_and_devices_are_outputs() {
+    let folder = folder();
+    succeed(folder.path(), SMALL);
+    json(&succeed(folder.path(), "fit d.csv -k 2 -q -o -").stdout);
+    succeed(folder.path(), "fit d.csv -k 2 -o /dev/null --trace /dev/null");
+    assert!(!folder.path().join("-").exists());
+}
+
+#[test]
+fn columns_without_names_are_called_by_their_number() {
+    let folder = folder();
+    fs::write(folder.path().join("d.csv"), ",\n1,2\n4,7\n9,5\n").unwrap();
+    succeed(folder.path(), "fit d.csv -k 1 -o m.json");
+    succeed(folder.path(), "predict m.json d.csv");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_generation_leaves_nothing_behind() {
+    let folder = folder();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mixtura"))
+        .args("generate -d 20 -k 3 -n 100000000 -o g.csv".split(' '))
+        .current_dir(folder.path())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

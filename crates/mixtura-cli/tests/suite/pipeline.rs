@@ -58,10 +58,7 @@ fn generated_rows_of_several_sizes_come_from_one_mixture() {
     assert_eq!(read("a.json"), read("b.json"));
     let weights = numbers(&json(&read("a.json"))["weights"]);
     assert!((weights[0] / weights[2] - 10.0).abs() < 1e-9);
-    assert_eq!(
-        succeed(folder.path(), "generate -d 2 -k 2 -n 3 --labels").stdout.lines().next(),
-        Some("x1,x2,component")
-    );
+    assert_eq!(succeed(folder.path(), "generate -d 2 -k 2 -n 3 --labels").stdout.lines().next(), Some("x1,x2,label"));
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn bad_models_are_refused() {
     let cases = [
         (MODEL.replace("0.5,0.5", "0.5,0.4"), "sum to 1: their sum is 0.9"),
         (MODEL.replace("0.5,0.5", "1.5,-0.5"), "weight 2 is -0.5"),
-        (MODEL.replace("[[[1.0]]", "[[[-1.0]]"), "component 1: covariance not positive definite at pivot 1"),
+        (MODEL.replace("[[[1.0]]", "[[[-1.0]]"), "component 0: covariance not positive definite at pivot 1"),
         (MODEL[..30].to_owned(), "not a sound model file"),
         ("not json".to_owned(), "not a sound model file"),
         (MODEL.replacen('{', r#"{"version":7,"#, 1), "version 7"),

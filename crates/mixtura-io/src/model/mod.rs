@@ -78,6 +78,7 @@ impl FitRecord {
 
 /// The file as it stands; when reading, only weights and parameters must be there.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(expecting = "a model")]
 struct Document {
     format: Option<String>,
     version: Option<u32>,
@@ -89,12 +90,14 @@ struct Document {
     weights: Vec<f64>,
     means: Vec<Vec<f64>>,
     covariances: Vec<Vec<Vec<f64>>>,
+    /// How it was fitted; what does not look like a record of that is passed over.
     #[serde(skip_serializing_if = "Option::is_none")]
-    fit: Option<FitRecord>,
+    fit: Option<serde_json::Value>,
 }
 
 /// The fields that tell whether this version can read the rest.
 #[derive(Deserialize)]
+#[serde(expecting = "a model")]
 struct Preamble {
     format: Option<String>,
     version: Option<u32>,
@@ -106,7 +109,9 @@ impl ModelFile {
     /// Reads a model file and checks that it is a model.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|source| Error::Read { file: file.clone(), source })?;
+        let bytes = fs::read(path).map_err(|source| Error::Read { file: file.clone(), source })?;
+        let not_text = |_| Error::Corrupt { file: file.clone(), format: "model", reason: "it is not text".into() };
+        let text = String::from_utf8(bytes).map_err(not_text)?;
         Self::from_json(&text, &file)
     }
 
@@ -123,7 +128,8 @@ impl ModelFile {
         let covariances = document.covariances.concat().concat();
         let components = FullGaussian::new(n_columns, means, covariances).map_err(invalid)?;
         let model = Mixture::new(document.weights, components).map_err(invalid)?;
-        Ok(Self { model, columns: document.columns, fit: document.fit })
+        let fit = document.fit.and_then(|fit| serde_json::from_value(fit).ok());
+        Ok(Self { model, columns: document.columns, fit })
     }
 
     /// The file's text.
@@ -143,7 +149,7 @@ impl ModelFile {
             covariances: each
                 .map(|k| components.covariance(k).chunks_exact(n).map(<[f64]>::to_vec).collect())
                 .collect(),
-            fit: self.fit.clone(),
+            fit: self.fit.as_ref().map(|fit| serde_json::to_value(fit).expect("invariant: a record is plain data")),
         };
         layout::lines(&serde_json::to_value(&document).expect("invariant: a model is finite numbers and text"))
     }
@@ -188,7 +194,7 @@ impl Document {
         for (k, (mean, covariance)) in self.means.iter().zip(&self.covariances).enumerate() {
             let is_square = covariance.len() == n_columns && covariance.iter().all(|row| row.len() == n_columns);
             if mean.len() != n_columns || !is_square {
-                return Err(format!("component {}: mean or covariance is not of dimension {n_columns}", k + 1));
+                return Err(format!("component {k}: mean or covariance is not of dimension {n_columns}"));
             }
         }
         Ok(())
@@ -243,12 +249,12 @@ mod tests {
         let negative = TEXT.replace("[[0.3]]", "[[-0.3]]");
         assert_eq!(
             refusal(&negative),
-            "m.json: component 2: covariance not positive definite at pivot 1 (value -3e-1)"
+            "m.json: component 1: covariance not positive definite at pivot 1 (value -3e-1)"
         );
         let ragged = TEXT.replace("[2.0]", "[2.0,1.0]");
         assert_eq!(
             refusal(&ragged),
-            "m.json: not a sound model file: component 2: mean or covariance is not of dimension 1"
+            "m.json: not a sound model file: component 1: mean or covariance is not of dimension 1"
         );
     }
 }

@@ -102,7 +102,7 @@ impl<T: Scalar> RowsBuilder<T> {
             return Err(Error::NoRows);
         }
         self.values.shrink_to_fit();
-        let rows = Rows::new(T::wrap(Storage::Blocked(self.values)), self.n_rows, self.n_columns);
+        let rows = Rows::new(T::wrap(Storage::Blocked(self.values.into())), self.n_rows, self.n_columns);
         rows.check_finite()?;
         Ok(rows)
     }

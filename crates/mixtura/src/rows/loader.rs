@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::private::{Storage, Values};
 use super::{Rows, Scalar};
-use crate::kernels::{Arithmetic, InstructionSet, Kernel, LANES, Lanes, prefetch};
+use crate::kernels::{Centre, InstructionSet, LANES, Lanes, Transpose, prefetch};
 
 /// Loads blocks of rows less a centre.
 pub(crate) struct Loader<'a> {
@@ -61,44 +61,6 @@ impl<'a> Loader<'a> {
         }
         if n_valid < LANES {
             out.iter_mut().for_each(|lanes| lanes[n_valid..].fill(0.0));
-        }
-    }
-}
-
-/// `out = stored − offset`, a column at a time.
-struct Centre<'a, T> {
-    stored: &'a [[T; LANES]],
-    offset: &'a [f64],
-    out: &'a mut [Lanes],
-}
-
-impl<T: Scalar> Kernel for Centre<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<A: Arithmetic>(self) {
-        for ((out, stored), &offset) in self.out.iter_mut().zip(self.stored).zip(self.offset) {
-            out.0 = stored.map(|value| value.to_f64() - offset);
-        }
-    }
-}
-
-/// `out = rowsᵀ − offset`, a row at a time.
-struct Transpose<'a, T> {
-    rows: &'a [T],
-    offset: &'a [f64],
-    out: &'a mut [Lanes],
-}
-
-impl<T: Scalar> Kernel for Transpose<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<A: Arithmetic>(self) {
-        for (lane, row) in self.rows.chunks_exact(self.offset.len()).enumerate().take(LANES) {
-            for ((out, &value), &offset) in self.out.iter_mut().zip(row).zip(self.offset) {
-                out[lane] = value.to_f64() - offset;
-            }
         }
     }
 }

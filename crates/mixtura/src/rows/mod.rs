@@ -38,7 +38,7 @@ pub(crate) mod private {
         /// Row after row, as the caller has them.
         RowMajor(Cow<'a, [T]>),
         /// Blocks of `LANES` rows, each block column after column; the last block padded with zeros.
-        Blocked(Vec<T>),
+        Blocked(Cow<'a, [T]>),
     }
 
     /// Values of either number type.
@@ -210,6 +210,22 @@ impl<'a> Rows<'a> {
         self
     }
 
+    /// The same rows as they are stored, borrowed.
+    pub fn without_normalization(&self) -> Rows<'_> {
+        let values = match &self.values {
+            Values::F64(storage) => Values::F64(storage.borrowed()),
+            Values::F32(storage) => Values::F32(storage.borrowed()),
+        };
+        Rows {
+            values,
+            weights: self.weights.as_deref().map(Cow::Borrowed),
+            labels: self.labels.as_deref().map(Cow::Borrowed),
+            names: self.names.clone(),
+            normalization: None,
+            ..*self
+        }
+    }
+
     /// One row, as `f64`, through the normalization if there is one.
     pub fn row(&self, row: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.n_columns];
@@ -291,10 +307,16 @@ impl<'a> Rows<'a> {
 }
 
 impl<T: Scalar> Storage<'_, T> {
+    fn borrowed(&self) -> Storage<'_, T> {
+        match self {
+            Storage::RowMajor(values) => Storage::RowMajor(Cow::Borrowed(values)),
+            Storage::Blocked(values) => Storage::Blocked(Cow::Borrowed(values)),
+        }
+    }
+
     fn values(&self) -> &[T] {
         match self {
-            Storage::RowMajor(values) => values,
-            Storage::Blocked(values) => values,
+            Storage::RowMajor(values) | Storage::Blocked(values) => values,
         }
     }
 

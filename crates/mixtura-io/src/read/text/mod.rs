@@ -27,7 +27,17 @@ pub(super) fn read(input: &Input, options: &ReadOptions, delimiter: Option<u8>) 
     if first.cells.is_empty() {
         return Err(Error::Empty { file });
     }
-    let names = if options.has_header { first.cells.iter().map(|cell| name(cell)).collect() } else { Vec::new() };
+    let names = if options.has_header {
+        {
+            let named = |(column, cell): (usize, &Vec<u8>)| match name(cell) {
+                unnamed if unnamed.is_empty() => format!("column {}", column + 1),
+                name => name,
+            };
+            first.cells.iter().enumerate().map(named).collect()
+        }
+    } else {
+        Vec::new()
+    };
     let header = Header { file, names, n_columns: first.cells.len() };
     let selection = Selection::new(&header, options)?;
     let plan = Plan::new(&header, &selection, source.delimiter);

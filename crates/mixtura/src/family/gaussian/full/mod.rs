@@ -29,7 +29,7 @@ pub use sampler::FullSampler;
 /// assert_eq!(gaussian.n_free_parameters(), 5);
 ///
 /// let error = FullGaussian::new(1, vec![0.0], vec![-1.0]).unwrap_err();
-/// assert_eq!(error.to_string(), "component 1: covariance not positive definite at pivot 1 (value -1e0)");
+/// assert_eq!(error.to_string(), "component 0: covariance not positive definite at pivot 1 (value -1e0)");
 /// # Ok::<(), mixtura::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
