@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Sampler};
-use crate::pass::{Assignment, Engine, Pass, Source, Threads, Wanted, evaluate_rows};
+use crate::pass::{Assignment, Engine, Pass, Precision, Source, Threads, Wanted, evaluate_rows};
 use crate::random::{Address, Purpose, uniform};
 use crate::{Error, Rows};
 
@@ -119,7 +119,12 @@ impl<F: Family> Mixture<F> {
     pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {
         let engine = Threads::<F>::new(rows)?;
         let centre = engine.summary().centre.clone();
-        let tally = engine.run(&Pass { model: self.clone(), centre, assignment: Assignment::Evaluate })?;
+        let tally = engine.run(&Pass {
+            model: self.clone(),
+            centre,
+            assignment: Assignment::Evaluate,
+            precision: Precision::Double,
+        })?;
         let p = self.n_free_parameters() as f64;
         let bic = -2.0 * tally.ln_likelihood + p * tally.weight.ln();
         Ok(Score {

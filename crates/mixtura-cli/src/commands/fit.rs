@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mixtura::driver::{Event, EventKind, SemResult, Termination};
 use mixtura::family::Family;
-use mixtura::pass::{Source, Threads};
+use mixtura::pass::{Precision, Source, Threads};
 use mixtura::rows::{Normalization, Summary};
 use mixtura::{Algorithm, Fit, FullGaussian, Mixture, Options, Rows, Start};
 use mixtura_io::{FitRecord, Input, ModelFile, Table};
@@ -58,6 +58,10 @@ pub(crate) struct FitArguments {
     /// Seed of all random draws
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+
+    /// How SEM computes the densities it draws from; both draw the same labels
+    #[arg(long, value_enum, default_value_t = PrecisionName::Certified)]
+    precision: PrecisionName,
 
     /// Number of threads [default: all]; changes no bit of the result
     #[arg(long, value_name = "T", value_parser = threads)]
@@ -135,6 +139,14 @@ enum ResultName {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+enum PrecisionName {
+    /// Single precision where the draw is certain, else double
+    Certified,
+    /// Double precision throughout
+    Double,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum Covariance {
     /// A matrix of its own for each component
     Full,
@@ -173,6 +185,10 @@ impl FitArguments {
             regularization: self.regularization,
             ridge: self.ridge,
             seed: self.seed,
+            precision: match self.precision {
+                PrecisionName::Certified => Precision::Certified,
+                PrecisionName::Double => Precision::Double,
+            },
         }
     }
 }

@@ -110,8 +110,7 @@ fn check_components<F: Family>(engine: &impl Engine<F>, n_components: usize, sta
 }
 
 fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Options) -> Fit<F> {
-    let results: Vec<(Mixture<F>, f64)> = runs.iter().map(|run| run.result(options)).collect();
-    let restarts: Vec<f64> = results.iter().map(|(_, likelihood)| *likelihood).collect();
+    let restarts: Vec<f64> = runs.iter().map(|run| run.result().1).collect();
     let mut winner = 0;
     for (number, likelihood) in restarts.iter().enumerate() {
         if *likelihood > restarts[winner] {
@@ -131,7 +130,7 @@ fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Option
         event::record(&mut events, EventKind::RestartsDisagree, None, 0);
     }
     Fit {
-        model: results[winner].0.clone(),
+        model: run.result().0.clone(),
         mean_ln_likelihood: restarts[winner],
         rounds: run.state().round,
         termination: run.termination(),

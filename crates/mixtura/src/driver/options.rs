@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::pass::Precision;
 
 /// How posteriors become weights, round after round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -58,6 +59,9 @@ pub struct Options {
     pub ridge: f64,
     /// Seed of all random draws; default 0.
     pub seed: u64,
+    /// How SEM computes the log-densities that it draws from; default certified single precision,
+    /// which draws the same labels.
+    pub precision: Precision,
 }
 
 impl Default for Options {
@@ -71,6 +75,7 @@ impl Default for Options {
             regularization: 1e-9,
             ridge: 0.0,
             seed: 0,
+            precision: Precision::default(),
         }
     }
 }

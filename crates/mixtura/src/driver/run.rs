@@ -7,7 +7,7 @@ use super::termination::is_flat;
 use super::update::update;
 use super::{Algorithm, Observer, Options, SemResult, Termination};
 use crate::family::{Family, Floor};
-use crate::pass::{Assignment, Engine, Pass};
+use crate::pass::{Assignment, Engine, Pass, Precision};
 use crate::random::{Address, Purpose};
 use crate::{Error, Mixture};
 
@@ -58,12 +58,14 @@ impl<F: Family> State<F> {
 pub struct Run<F: Family> {
     state: State<F>,
     termination: Termination,
+    answer: (Mixture<F>, f64),
 }
 
 impl<F: Family> Run<F> {
     /// A run from a state, fresh or saved.
     pub fn new(state: State<F>) -> Self {
-        Self { state, termination: Termination::RoundLimit }
+        let answer = (state.model.clone(), f64::NAN);
+        Self { state, termination: Termination::RoundLimit, answer }
     }
 
     /// The state, to look at or to save.
@@ -86,13 +88,19 @@ impl<F: Family> Run<F> {
             let (restart, round) = (self.state.restart, self.state.round);
             observer.pass_started(restart, round);
             let assignment = self.assignment(options);
-            let pass = Pass { model: self.state.model.clone(), centre: centre.clone(), assignment };
+            let pass = Pass {
+                model: self.state.model.clone(),
+                centre: centre.clone(),
+                assignment,
+                precision: options.precision,
+            };
             let tally = engine.run(&pass)?;
             let likelihood = tally.mean_ln_likelihood();
             self.note(likelihood);
             observer.evaluated(restart, round, likelihood);
             if let Some(termination) = self.verdict(options, observer) {
                 self.termination = termination;
+                self.answer = self.answer(engine, options)?;
                 return Ok(());
             }
             let n_repairs = update(engine, options, &mut self.state, &tally)?;
@@ -101,13 +109,25 @@ impl<F: Family> Run<F> {
         }
     }
 
-    /// The answer: for SEM as the options say, else the last model; the best if interrupted.
-    pub fn result(&self, options: &Options) -> (Mixture<F>, f64) {
-        let wants_best = options.algorithm == Algorithm::Sem && options.result == SemResult::Best;
-        match &self.state.best {
-            Some(best) if wants_best || self.termination == Termination::Interrupted => best.clone(),
-            _ => (self.state.model.clone(), self.state.likelihoods.last().copied().unwrap_or(f64::NAN)),
+    /// The answer of a run that has ended, and its mean log-likelihood.
+    pub fn result(&self) -> (&Mixture<F>, f64) {
+        (&self.answer.0, self.answer.1)
+    }
+
+    /// For SEM as the options say, else the last model; the best if interrupted. A likelihood that
+    /// came from a pass in single precision is evaluated anew.
+    fn answer<E: Engine<F>>(&self, engine: &E, options: &Options) -> Result<(Mixture<F>, f64), Error> {
+        let is_sem = options.algorithm == Algorithm::Sem;
+        let wants_best = is_sem && options.result == SemResult::Best || self.termination == Termination::Interrupted;
+        let last = (self.state.model.clone(), self.state.likelihoods.last().copied().unwrap_or(f64::NAN));
+        let (model, likelihood) = self.state.best.clone().filter(|_| wants_best).unwrap_or(last);
+        if !is_sem || options.precision == Precision::Double {
+            return Ok((model, likelihood));
         }
+        let centre = engine.summary().centre.clone();
+        let pass = Pass { model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
+        let tally = engine.run(&pass)?;
+        Ok((pass.model, tally.mean_ln_likelihood()))
     }
 
     fn assignment(&self, options: &Options) -> Assignment {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-pub use crate::kernels::{InstructionSet, Lanes};
+pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
 use crate::rows::Summary;
 
 /// The parameters of all components of a mixture, and what can be done with them.
@@ -66,6 +66,22 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         scratch: &mut Self::Scratch,
         out: &mut [Lanes],
     );
+    /// What bounds the error of single-precision log-densities; none if the family has none, or if
+    /// these parameters do not suit single precision.
+    #[doc(hidden)]
+    fn narrow_bound(_prepared: &Self::Prepared) -> Option<ErrorBound> {
+        None
+    }
+    /// Base-2 logarithms of weight times density in single precision, less the bound's common part.
+    #[doc(hidden)]
+    fn narrow_joint_into(
+        _prepared: &Self::Prepared,
+        _set: InstructionSet,
+        _block: &[NarrowLanes],
+        _out: &mut [NarrowLanes],
+    ) {
+        unreachable!("invariant: only asked of families with a bound")
+    }
     /// Adds rows that belong to every component with some weight: `weights[b · K + k]`.
     #[doc(hidden)]
     fn add_weighted(

@@ -7,6 +7,8 @@
 pub(crate) trait Arithmetic: Copy {
     /// `a · b + c`.
     fn mul_add(a: f64, b: f64, c: f64) -> f64;
+    /// `a · b + c` in single precision.
+    fn mul_add_narrow(a: f32, b: f32, c: f32) -> f32;
 }
 
 /// One rounding: the same bits on every machine that has it.
@@ -22,11 +24,21 @@ impl Arithmetic for Fused {
     fn mul_add(a: f64, b: f64, c: f64) -> f64 {
         a.mul_add(b, c)
     }
+
+    #[inline(always)]
+    fn mul_add_narrow(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
 }
 
 impl Arithmetic for Separate {
     #[inline(always)]
     fn mul_add(a: f64, b: f64, c: f64) -> f64 {
+        a * b + c
+    }
+
+    #[inline(always)]
+    fn mul_add_narrow(a: f32, b: f32, c: f32) -> f32 {
         a * b + c
     }
 }
@@ -72,6 +84,11 @@ impl InstructionSet {
     /// What every machine of the architecture has: the reference that the others are tested against.
     pub fn baseline() -> Self {
         Self(Level::Baseline)
+    }
+
+    /// Roundings in a multiply-add.
+    pub(crate) fn n_roundings(self) -> usize {
+        if self == Self::baseline() && !cfg!(target_arch = "aarch64") { 2 } else { 1 }
     }
 
     /// Runs a kernel with these instructions.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Tally};
+use super::{Assignment, Precision, Tally};
 use crate::family::Family;
 use crate::random::Generator;
 use crate::rows::Summary;
@@ -18,6 +18,8 @@ pub struct Pass<F: Family> {
     pub centre: Vec<f64>,
     /// What becomes of a posterior.
     pub assignment: Assignment,
+    /// How log-densities are computed for draws.
+    pub precision: Precision,
 }
 
 /// Rows that live somewhere: in memory, in a file, on a cluster.

@@ -8,7 +8,7 @@ mod tally;
 mod threads;
 mod worker;
 
-pub use assignment::Assignment;
+pub use assignment::{Assignment, Precision};
 pub use engine::{Engine, Pass, Source};
 pub use tally::Tally;
 pub use threads::Threads;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 use super::worker::{CHUNK_ROWS, Shared, Worker};
-use super::{Assignment, Engine, Pass, Source, Tally, merge_in_order};
+use super::{Assignment, Engine, Pass, Precision, Source, Tally, merge_in_order};
 use crate::family::Family;
 use crate::kernels::InstructionSet;
 use crate::random::Generator;
@@ -99,7 +99,10 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
             return Err(Error::Width { n_model: components.n_columns(), n_data: self.rows.n_columns() });
         }
         let prepared = components.prepare(&pass.model.weights, &pass.centre)?;
+        let is_narrow = pass.precision == Precision::Certified && matches!(pass.assignment, Assignment::Sampled(_));
+        let narrow = if is_narrow { F::narrow_bound(&prepared) } else { None };
         let shared = Shared {
+            narrow: narrow.map(|bound| bound.with_roundings(self.set.n_roundings())),
             rows: self.rows,
             prepared: &prepared,
             loader: self.rows.loader(&pass.centre),

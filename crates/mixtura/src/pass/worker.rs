@@ -4,7 +4,9 @@ use rand_distr::{Binomial, Distribution};
 
 use super::{Assignment, Tally};
 use crate::family::{Family, Group};
-use crate::kernels::{Draw, InstructionSet, LANES, Lanes, Largest, Softmax, flat};
+use crate::kernels::{
+    Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Softmax, flat,
+};
 use crate::random::{Address, Purpose, uniform};
 use crate::rows::{Loader, Rows};
 
@@ -25,6 +27,8 @@ pub(crate) struct Shared<'a, F: Family> {
     pub n_components: usize,
     pub assignment: Assignment,
     pub split_counts: bool,
+    /// What bounds the error of single precision, if draws may use it.
+    pub narrow: Option<ErrorBound>,
     pub set: InstructionSet,
 }
 
@@ -37,6 +41,8 @@ pub(crate) struct Worker<F: Family> {
     weights: Vec<Lanes>,
     uniforms: Vec<Lanes>,
     labels: Vec<u32>,
+    narrow_block: Vec<NarrowLanes>,
+    narrow_joint: Vec<NarrowLanes>,
     scratch: F::Scratch,
 }
 
@@ -51,6 +57,8 @@ impl<F: Family> Worker<F> {
             weights: vec![Lanes::all(0.0); SOFT_BLOCKS * n_components],
             uniforms: vec![Lanes::all(0.0); LABELLED_BLOCKS],
             labels: vec![0; LABELLED_BLOCKS * LANES],
+            narrow_block: vec![NarrowLanes::all(0.0); components.n_columns()],
+            narrow_joint: vec![NarrowLanes::all(0.0); n_components],
             scratch: components.scratch(LABELLED_BLOCKS),
         }
     }
@@ -117,12 +125,62 @@ impl<F: Family> Worker<F> {
         tally: &mut Tally<F::Moments>,
     ) {
         address.uniform_blocks_into((first * LANES) as u64, &mut self.uniforms[..n_blocks]);
-        for block in 0..n_blocks {
-            let sum = self.posterior(shared, block, tally);
-            let drawn = shared.set.run(Draw { weights: &self.joint, sum: &sum, uniform: &self.uniforms[block] });
-            self.labels[block * LANES..][..LANES].copy_from_slice(&drawn);
+        let mut block = 0;
+        while block < n_blocks {
+            match shared.narrow {
+                Some(bound) if block + 1 < n_blocks => {
+                    self.draw_two_blocks(shared, block, bound, tally);
+                    block += 2;
+                }
+                _ => {
+                    self.draw_block(shared, block, tally);
+                    block += 1;
+                }
+            }
         }
         self.add_labelled(shared, n_blocks, tally);
+    }
+
+    fn draw_block(&mut self, shared: &Shared<'_, F>, block: usize, tally: &mut Tally<F::Moments>) {
+        let sum = self.posterior(shared, block, tally);
+        let drawn = shared.set.run(Draw { weights: &self.joint, sum: &sum, uniform: &self.uniforms[block] });
+        self.labels[block * LANES..][..LANES].copy_from_slice(&drawn);
+    }
+
+    /// Draws in single precision; a block with a row whose draw is not certain is drawn in double.
+    fn draw_two_blocks(
+        &mut self,
+        shared: &Shared<'_, F>,
+        block: usize,
+        bound: ErrorBound,
+        tally: &mut Tally<F::Moments>,
+    ) {
+        let n_columns = shared.rows.n_columns();
+        let (first, second) = self.blocks[block * (n_columns + 1)..].split_at(n_columns + 1);
+        let (first, second) = (&first[..n_columns], &second[..n_columns]);
+        let radius = shared.set.run(Narrow { first, second, out: &mut self.narrow_block });
+        F::narrow_joint_into(shared.prepared, shared.set, &self.narrow_block, &mut self.narrow_joint);
+        let drawn = shared.set.run(NarrowDraw {
+            ln: &mut self.narrow_joint,
+            radius: &radius,
+            uniforms: [&self.uniforms[block], &self.uniforms[block + 1]],
+            bound,
+        });
+        for half in 0..2 {
+            let lanes = half * LANES..(half + 1) * LANES;
+            let weights = self.row_weights[block + half];
+            let mut unsure = drawn.certain[lanes.clone()].iter().zip(weights.iter());
+            if unsure.any(|(&certain, &weight)| !certain && weight > 0.0) {
+                self.draw_block(shared, block + half, tally);
+                continue;
+            }
+            self.labels[(block + half) * LANES..][..LANES].copy_from_slice(&drawn.labels[lanes.clone()]);
+            let densities = drawn.log2_density[lanes].iter().zip(weights.iter());
+            let sum: f64 = densities
+                .map(|(density, weight)| if *weight > 0.0 { (density + bound.common) * weight } else { 0.0 })
+                .sum();
+            tally.ln_likelihood += sum * std::f64::consts::LN_2;
+        }
     }
 
     /// SEM for rows that count several times: each count is split multinomially by the posterior.

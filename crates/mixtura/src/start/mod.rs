@@ -4,7 +4,7 @@ mod clusters;
 mod random;
 
 use crate::family::{Family, Fate, Floor, Moments};
-use crate::pass::{Assignment, Engine, Pass, Threads};
+use crate::pass::{Assignment, Engine, Pass, Precision, Threads};
 use crate::random::{Address, Purpose};
 use crate::{Error, Mixture, Rows};
 
@@ -81,7 +81,12 @@ fn of_engine_labels<F: Family, E: Engine<F>>(
     let centre = engine.summary().centre.clone();
     let everywhere: Vec<f64> = (0..n_components).flat_map(|_| centre.iter().copied()).collect();
     let model = equally_weighted(F::about(&everywhere, &floor.scale, floor));
-    let tally = engine.run(&Pass { model: model.clone(), centre, assignment: Assignment::Given })?;
+    let tally = engine.run(&Pass {
+        model: model.clone(),
+        centre,
+        assignment: Assignment::Given,
+        precision: Precision::Double,
+    })?;
     for label in 0..n_components {
         if tally.moments.weight(label) == 0.0 {
             return Err(Error::EmptyLabel { label });

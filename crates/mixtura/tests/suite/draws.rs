@@ -1,6 +1,6 @@
 //! Checks that a round of SEM is an exact draw, and that its update is the complete-data maximum.
 
-use mixtura::pass::{Assignment, Engine, Pass, Source, Threads};
+use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Threads};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
 
@@ -80,7 +80,12 @@ fn drawn_label(rows: &Rows<'_>, model: &Mixture<FullGaussian>, n: usize, address
     let rows = rows.clone().with_weights(weights).unwrap();
     let engine = Threads::<FullGaussian>::new(&rows).unwrap();
     let centre = engine.summary().centre.clone();
-    let pass = Pass { model: model.clone(), centre, assignment: Assignment::Sampled(address) };
+    let pass = Pass {
+        model: model.clone(),
+        centre,
+        assignment: Assignment::Sampled(address),
+        precision: Precision::default(),
+    };
     let tally = engine.run(&pass).unwrap();
     (0..3).find(|&k| mixtura::family::Moments::weight(&tally.moments, k) > 0.0).unwrap()
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mixtura::driver::{Observer, Quiet, Run, State, Termination};
-use mixtura::pass::{Assignment, Engine, Pass, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, Error, FullGaussian, Options, Rows, Start, fit};
 
@@ -96,7 +96,7 @@ fn a_saved_state_goes_on_with_the_same_bits() {
         let saved = serde_json::to_string(run.state()).unwrap();
         let mut run = Run::new(serde_json::from_str::<State<FullGaussian>>(&saved).unwrap());
         run.go(&engine, &options, &Quiet).unwrap();
-        assert_eq!(run.result(&options), (whole.model, whole.mean_ln_likelihood));
+        assert_eq!(run.result(), (&whole.model, whole.mean_ln_likelihood));
     }
 }
 
@@ -154,7 +154,7 @@ fn statistics_merge_in_any_grouping() {
     let centre = whole.summary().centre.clone();
     let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Label };
     for assignment in [Assignment::Soft, Assignment::Hard, Assignment::Sampled(address), Assignment::Evaluate] {
-        let pass = Pass { model: model.clone(), centre: centre.clone(), assignment };
+        let pass = Pass { model: model.clone(), centre: centre.clone(), assignment, precision: Precision::default() };
         let t: Vec<Statistics> =
             pieces.iter().map(|rows| Threads::<FullGaussian>::new(rows).unwrap().run(&pass).unwrap()).collect();
         let mut left = t[0].clone();

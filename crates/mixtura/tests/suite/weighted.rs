@@ -2,7 +2,7 @@
 
 use mixtura::driver::EventKind;
 use mixtura::family::Moments;
-use mixtura::pass::{Assignment, Engine, Pass, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
 
@@ -46,7 +46,14 @@ fn sampled(rows: &Rows<'_>, model: &Mixture<FullGaussian>, seed: u64) -> Tally<i
     let engine = Threads::<FullGaussian>::new(rows).unwrap();
     let address = Address { seed, restart: 0, round: 0, purpose: Purpose::Label };
     let centre = engine.summary().centre.clone();
-    engine.run(&Pass { model: model.clone(), centre, assignment: Assignment::Sampled(address) }).unwrap()
+    engine
+        .run(&Pass {
+            model: model.clone(),
+            centre,
+            assignment: Assignment::Sampled(address),
+            precision: Precision::default(),
+        })
+        .unwrap()
 }
 
 /// A row that counts 7 (split draw by draw) or 1000 times (split by binomials): mean and variance of

@@ -1,10 +1,13 @@
 //! Prepares whitening factors and evaluates log-densities of blocks.
 
+use std::sync::OnceLock;
+
 use super::super::matrix::{cholesky, invert_lower, packed};
+use super::narrow::NarrowPrepared;
 use super::{FullGaussian, FullScratch};
 use crate::Error;
 use crate::family::Family;
-use crate::kernels::{InstructionSet, Lanes, Whiten, scalar_ln};
+use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes, Whiten, scalar_ln};
 
 /// A component farther from the common centre than this, in squared standard deviations of a
 /// column, has its rows centred about its own mean: otherwise its variances would lose more than
@@ -26,6 +29,8 @@ pub struct FullPrepared {
     shifts: Vec<Option<Vec<f64>>>,
     /// (i, j ≤ i) in packed order, of the D columns and the column of ones.
     pairs: Vec<(u32, u32)>,
+    /// The same in single precision, made when first asked for.
+    narrow: OnceLock<Option<NarrowPrepared>>,
 }
 
 impl FullPrepared {
@@ -41,6 +46,7 @@ impl FullPrepared {
             centres: Vec::with_capacity(components.n_components() * n),
             shifts: Vec::with_capacity(components.n_components()),
             pairs: (0..=n as u32).flat_map(|i| (0..=i).map(move |j| (i, j))).collect(),
+            narrow: OnceLock::new(),
         };
         for (component, &weight) in weights.iter().enumerate() {
             let covariance = components.covariance(component);
@@ -84,6 +90,30 @@ impl FullPrepared {
 
     pub(super) fn n_columns(&self) -> usize {
         self.n_columns
+    }
+
+    pub(super) fn factors(&self) -> &[f64] {
+        &self.factors
+    }
+
+    pub(super) fn offsets(&self) -> &[f64] {
+        &self.offsets
+    }
+
+    pub(super) fn constants(&self) -> &[f64] {
+        &self.constants
+    }
+
+    fn narrow(&self) -> Option<&NarrowPrepared> {
+        self.narrow.get_or_init(|| NarrowPrepared::new(self)).as_ref()
+    }
+
+    pub(super) fn narrow_bound(&self) -> Option<ErrorBound> {
+        self.narrow().map(NarrowPrepared::bound)
+    }
+
+    pub(super) fn narrow_joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
+        self.narrow().expect("invariant: asked for its bound first").joint_into(set, block, out);
     }
 
     pub(super) fn centres(&self) -> &[f64] {

@@ -3,13 +3,14 @@
 mod density;
 mod estimate;
 mod moments;
+mod narrow;
 mod sampler;
 
 use serde::{Deserialize, Serialize};
 
 use super::matrix::cholesky;
 use crate::Error;
-use crate::family::{Family, Fate, Floor, Group, InstructionSet, Outcome};
+use crate::family::{ErrorBound, Family, Fate, Floor, Group, InstructionSet, NarrowLanes, Outcome};
 use crate::kernels::Lanes;
 use crate::rows::shorten;
 
@@ -181,6 +182,14 @@ impl Family for FullGaussian {
         out: &mut [Lanes],
     ) {
         prepared.log2_joint_into(set, block, scratch, out);
+    }
+
+    fn narrow_bound(prepared: &FullPrepared) -> Option<ErrorBound> {
+        prepared.narrow_bound()
+    }
+
+    fn narrow_joint_into(prepared: &FullPrepared, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
+        prepared.narrow_joint_into(set, block, out);
     }
 
     fn add_weighted(

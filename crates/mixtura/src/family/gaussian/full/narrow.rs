@@ -1,0 +1,57 @@
+//! Prepares single-precision log-densities and the bound on their error.
+
+use super::density::FullPrepared;
+use crate::kernels::{ErrorBound, InstructionSet, NarrowLanes, NarrowWhiten, ROUNDOFF};
+
+/// Sizes within which products of single-precision numbers neither overflow nor lose digits to underflow.
+const SIZES: std::ops::RangeInclusive<f64> = 1e-25..=1e25;
+
+/// Whitening factors and constants in single precision.
+#[derive(Debug)]
+pub(super) struct NarrowPrepared {
+    factors: Vec<f32>,
+    offsets: Vec<f32>,
+    constants: Vec<f32>,
+    bound: ErrorBound,
+}
+
+impl NarrowPrepared {
+    /// Rounds the factors; none if a component is far away or sizes do not suit single precision.
+    pub(super) fn new(prepared: &FullPrepared) -> Option<Self> {
+        let n = prepared.n_columns();
+        let n_components = prepared.n_components();
+        let all_near = prepared.run_from(0).len() == n_components && prepared.shift(0).is_none();
+        let length = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let longest = |values: &[f64], n: usize| values.chunks_exact(n).map(length).fold(0.0, f64::max);
+        let (slope, intercept) = (longest(prepared.factors(), n * (n + 1) / 2), longest(prepared.offsets(), n));
+        if !all_near || !SIZES.contains(&slope) || intercept > *SIZES.end() {
+            return None;
+        }
+        let common = prepared.constants().iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let n_terms = (n + 3) as f64;
+        let roundoff = f64::from(ROUNDOFF);
+        // Rounded up a little, because the bound itself is computed in single precision.
+        let gamma = 1.001 * n_terms * roundoff / (1.0 - 2.0 * n_terms * roundoff);
+        let narrow = |values: &[f64]| values.iter().map(|&x| x as f32).collect();
+        Some(Self {
+            factors: narrow(prepared.factors()),
+            offsets: narrow(prepared.offsets()),
+            constants: prepared.constants().iter().map(|constant| (constant - common) as f32).collect(),
+            bound: ErrorBound {
+                slope: (gamma * slope) as f32,
+                intercept: (gamma * intercept) as f32,
+                gamma: gamma as f32,
+                common,
+            },
+        })
+    }
+
+    pub(super) fn bound(&self) -> ErrorBound {
+        self.bound
+    }
+
+    pub(super) fn joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
+        let Self { factors, offsets, constants, .. } = self;
+        set.run(NarrowWhiten { block, factors, offsets, constants, out });
+    }
+}

@@ -1,0 +1,300 @@
+//! Computes log-densities and draws in single precision, and certifies that double precision would
+//! have drawn the same. The bounds are derived in `docs/certified-draws.md`.
+
+use super::elementary::log2;
+use super::{Arithmetic, Kernel, LANES, Lanes};
+
+/// Rows side by side in single precision: two blocks, which fill as many registers as one in double.
+pub(crate) const NARROW_LANES: usize = 2 * LANES;
+
+/// One single-precision number for each row of two blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+pub struct NarrowLanes(pub(crate) [f32; NARROW_LANES]);
+
+impl NarrowLanes {
+    /// The same number for every row.
+    pub(crate) const fn all(value: f32) -> Self {
+        Self([value; NARROW_LANES])
+    }
+}
+
+/// Half the distance from 1 to the next number: the unit roundoff u.
+pub(crate) const ROUNDOFF: f32 = f32::EPSILON / 2.0;
+/// Components this many bits below the best one are too light to matter to a draw.
+pub(crate) const RELEVANT_BITS: f32 = 40.0;
+
+/// Rounds two blocks to single precision and finds the length of each row, rounded up.
+pub(crate) struct Narrow<'a> {
+    /// The D columns of the first block.
+    pub first: &'a [Lanes],
+    /// The D columns of the second block.
+    pub second: &'a [Lanes],
+    /// The result, a `NarrowLanes` for each column.
+    pub out: &'a mut [NarrowLanes],
+}
+
+impl Kernel for Narrow<'_> {
+    type Output = NarrowLanes;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> NarrowLanes {
+        let mut square = [0.0f32; NARROW_LANES];
+        for ((first, second), out) in self.first.iter().zip(self.second).zip(self.out) {
+            let mut x = [0.0f32; NARROW_LANES];
+            for lane in 0..LANES {
+                x[lane] = first[lane] as f32;
+                x[LANES + lane] = second[lane] as f32;
+            }
+            for lane in 0..NARROW_LANES {
+                square[lane] = A::mul_add_narrow(x[lane], x[lane], square[lane]);
+            }
+            out.0 = x;
+        }
+        // Rounding of at most a few hundred terms, with room to spare.
+        NarrowLanes(square.map(|square| square.sqrt() * 1.001))
+    }
+}
+
+/// `constant − |A x + b|²` for all components and the rows of two blocks.
+pub(crate) struct NarrowWhiten<'a> {
+    /// One `NarrowLanes` for each of the D columns.
+    pub block: &'a [NarrowLanes],
+    /// A of each component, packed.
+    pub factors: &'a [f32],
+    /// b of each component.
+    pub offsets: &'a [f32],
+    /// What the square is subtracted from, for each component.
+    pub constants: &'a [f32],
+    /// The result, for each component.
+    pub out: &'a mut [NarrowLanes],
+}
+
+impl Kernel for NarrowWhiten<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let n = self.block.len();
+        let factors = self.factors.chunks_exact(n * (n + 1) / 2);
+        let parameters = factors.zip(self.offsets.chunks_exact(n)).zip(self.constants);
+        for (((factor, offset), &constant), out) in parameters.zip(self.out) {
+            let square = squared_norm::<A>(self.block, factor, offset);
+            out.0 = square.map(|square| constant - square);
+        }
+    }
+}
+
+/// |A x + b|² for the rows of two blocks, two rows of A at a time.
+#[inline(always)]
+fn squared_norm<A: Arithmetic>(block: &[NarrowLanes], factor: &[f32], offset: &[f32]) -> [f32; NARROW_LANES] {
+    let n_columns = block.len();
+    let mut square = [0.0; NARROW_LANES];
+    let mut rest = factor;
+    let mut i = 0;
+    while i + 1 < n_columns {
+        let (first, tail) = rest.split_at(i + 1);
+        let (second, tail) = tail.split_at(i + 2);
+        rest = tail;
+        let mut y = [offset[i]; NARROW_LANES];
+        let mut z = [offset[i + 1]; NARROW_LANES];
+        for ((x, &a), &b) in block.iter().zip(first).zip(second) {
+            for lane in 0..NARROW_LANES {
+                y[lane] = A::mul_add_narrow(a, x.0[lane], y[lane]);
+                z[lane] = A::mul_add_narrow(b, x.0[lane], z[lane]);
+            }
+        }
+        let (x, b) = (&block[i + 1], second[i + 1]);
+        for lane in 0..NARROW_LANES {
+            z[lane] = A::mul_add_narrow(b, x.0[lane], z[lane]);
+            square[lane] = A::mul_add_narrow(y[lane], y[lane], square[lane]);
+            square[lane] = A::mul_add_narrow(z[lane], z[lane], square[lane]);
+        }
+        i += 2;
+    }
+    if i < n_columns {
+        let mut y = [offset[i]; NARROW_LANES];
+        for (x, &a) in block.iter().zip(rest) {
+            for lane in 0..NARROW_LANES {
+                y[lane] = A::mul_add_narrow(a, x.0[lane], y[lane]);
+            }
+        }
+        for lane in 0..NARROW_LANES {
+            square[lane] = A::mul_add_narrow(y[lane], y[lane], square[lane]);
+        }
+    }
+    square
+}
+
+/// What bounds the error of a single-precision log-density: |ℓ̂ − ℓ| ≤ E for every relevant component.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorBound {
+    /// γ·max_k ‖A_k‖: error of A x for each unit of |x|.
+    pub(crate) slope: f32,
+    /// γ·max_k ‖b_k‖: error that does not depend on x.
+    pub(crate) intercept: f32,
+    /// γ: relative error of a sum of D + 3 rounded terms.
+    pub(crate) gamma: f32,
+    /// What was taken off all constants, in bits.
+    pub(crate) common: f64,
+}
+
+impl ErrorBound {
+    /// The same bound for arithmetic with so many roundings in a multiply-add.
+    pub(crate) fn with_roundings(self, n: usize) -> Self {
+        let n = n as f32;
+        Self { slope: n * self.slope, intercept: n * self.intercept, gamma: n * self.gamma, ..self }
+    }
+}
+
+/// A label for each row, drawn in single precision, and what is known of it.
+pub(crate) struct NarrowDrawn {
+    /// The labels.
+    pub labels: [u32; NARROW_LANES],
+    /// Whether double precision would certainly have drawn the same label.
+    pub certain: [bool; NARROW_LANES],
+    /// log₂ of the mixture density, less the common constant.
+    pub log2_density: [f64; NARROW_LANES],
+}
+
+/// Draws a component for each row from single-precision log-densities, with its certificate.
+pub(crate) struct NarrowDraw<'a> {
+    /// Log-densities of each component; overwritten by weights.
+    pub ln: &'a mut [NarrowLanes],
+    /// Length of each row, rounded up.
+    pub radius: &'a NarrowLanes,
+    /// Uniform numbers of the two blocks.
+    pub uniforms: [&'a Lanes; 2],
+    /// What bounds the error of the log-densities.
+    pub bound: ErrorBound,
+}
+
+impl Kernel for NarrowDraw<'_> {
+    type Output = NarrowDrawn;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> NarrowDrawn {
+        let (max, is_number) = largest(self.ln);
+        let total = weigh::<A>(self.ln, &max);
+        let margin = self.margin(&max);
+        let mut low = [0.0f32; NARROW_LANES];
+        let mut high = [0.0f32; NARROW_LANES];
+        for lane in 0..NARROW_LANES {
+            let threshold = self.uniforms[lane / LANES][lane % LANES] as f32 * total[lane];
+            low[lane] = threshold - margin[lane] * total[lane];
+            high[lane] = threshold + margin[lane] * total[lane];
+        }
+        let mut cumulative = [0.0f32; NARROW_LANES];
+        let mut passed_low = [0u32; NARROW_LANES];
+        let mut passed_high = [0u32; NARROW_LANES];
+        for weights in self.ln.iter() {
+            for lane in 0..NARROW_LANES {
+                cumulative[lane] += weights.0[lane];
+                passed_low[lane] += u32::from(cumulative[lane] <= low[lane]);
+                passed_high[lane] += u32::from(cumulative[lane] <= high[lane]);
+            }
+        }
+        let mut certain = [false; NARROW_LANES];
+        let mut log2_density = [0.0; NARROW_LANES];
+        for lane in 0..NARROW_LANES {
+            // Written so that a NaN anywhere is not certain.
+            certain[lane] = passed_low[lane] == passed_high[lane] && margin[lane] <= 0.25 && is_number[lane];
+            log2_density[lane] = f64::from(max[lane]) + log2::<A>(f64::from(total[lane]));
+        }
+        NarrowDrawn { labels: passed_low, certain, log2_density }
+    }
+}
+
+impl NarrowDraw<'_> {
+    /// How far a cumulative posterior may be off, for each row.
+    #[inline(always)]
+    fn margin(&self, max: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
+        let ErrorBound { slope, intercept, gamma, .. } = self.bound;
+        let n_components = self.ln.len() as f32;
+        let summing = (2.0 * n_components + 8.0) * ROUNDOFF + n_components * 3.7e-12;
+        let mut margin = [0.0; NARROW_LANES];
+        for lane in 0..NARROW_LANES {
+            // No relevant component has a larger square than this, nor a larger constant.
+            let square = RELEVANT_BITS + 1.0 - max[lane];
+            let root = square.sqrt();
+            let error = slope * self.radius.0[lane] + intercept;
+            let of_square = (2.0 * root + error) * error + gamma * (root + error) * (root + error);
+            let bits = of_square + (3.0 * square + RELEVANT_BITS) * ROUNDOFF;
+            // 2^E − 1 ≤ 0.76 E for E ≤ ¼; the factor beyond covers the rounding of the bound itself.
+            let relative = 0.8 * bits + 4.0 * ROUNDOFF;
+            margin[lane] = 0.6 * relative + summing;
+        }
+        margin
+    }
+}
+
+/// The largest log-density of each row, and whether all of them are numbers.
+#[inline(always)]
+fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [bool; NARROW_LANES]) {
+    let mut max = [f32::NEG_INFINITY; NARROW_LANES];
+    // NaN sticks to a sum of differences with itself; an infinity turns it into NaN too, which only
+    // sends the row to double precision.
+    let mut zero = [0.0f32; NARROW_LANES];
+    for ln in ln {
+        for lane in 0..NARROW_LANES {
+            max[lane] = if ln.0[lane] > max[lane] { ln.0[lane] } else { max[lane] };
+            zero[lane] += ln.0[lane] - ln.0[lane];
+        }
+    }
+    let mut is_number = [false; NARROW_LANES];
+    for lane in 0..NARROW_LANES {
+        is_number[lane] = zero[lane] == 0.0;
+    }
+    (max, is_number)
+}
+
+/// Replaces log-densities by 2^(ℓ − max), zero where that is far below; returns their sums.
+#[inline(always)]
+fn weigh<A: Arithmetic>(ln: &mut [NarrowLanes], max: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
+    let mut total = [0.0f32; NARROW_LANES];
+    for ln in ln {
+        let mut weights = ln.0;
+        for lane in 0..NARROW_LANES {
+            weights[lane] = exp2::<A>(weights[lane] - max[lane]);
+            total[lane] += weights[lane];
+        }
+        ln.0 = weights;
+    }
+    total
+}
+
+/// Coefficients of 2^f on [−½, ½], by interpolation at Chebyshev nodes, rounded to single precision.
+const EXP2: [f32; 7] =
+    [1.0, std::f32::consts::LN_2, 0.240_226_51, 0.055_503_27, 0.009_618_057, 0.001_340_042_8, 0.000_154_614_45];
+
+/// 2^x for x ≤ 0; 0 for x < −100. Relative error below 3 units of roundoff.
+#[inline(always)]
+fn exp2<A: Arithmetic>(x: f32) -> f32 {
+    const LEAST: f32 = -100.0;
+    const ROUND: f32 = 12_582_912.0; // 1.5 · 2^23
+    let clamped = if x > LEAST { x } else { LEAST };
+    let shifted = clamped + ROUND;
+    let f = clamped - (shifted - ROUND);
+    let mut value = EXP2[6];
+    for i in (0..6).rev() {
+        value = A::mul_add_narrow(value, f, EXP2[i]);
+    }
+    let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23));
+    if x >= LEAST { value * power } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::dispatch::Fused;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn narrow_exp2_is_within_its_bound(x in -99.0..0.0f32) {
+            let expected = f64::from(x).exp2();
+            prop_assert!((f64::from(exp2::<Fused>(x)) - expected).abs() <= 4.0 * f64::from(ROUNDOFF) * expected);
+        }
+    }
+}

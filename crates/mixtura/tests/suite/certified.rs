@@ -1,0 +1,98 @@
+//! Checks that certified single precision draws, bit for bit, the labels of double precision.
+
+use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
+use mixtura::random::{Address, Purpose};
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+
+use crate::{artificial, rounds, started};
+
+fn pass(
+    rows: &Rows<'_>,
+    model: &Mixture<FullGaussian>,
+    seed: u64,
+    precision: Precision,
+) -> Tally<impl PartialEq + std::fmt::Debug + use<>> {
+    let engine = Threads::<FullGaussian>::new(rows).unwrap();
+    let address = Address { seed, restart: 0, round: seed, purpose: Purpose::Label };
+    let centre = engine.summary().centre.clone();
+    engine.run(&Pass { model: model.clone(), centre, assignment: Assignment::Sampled(address), precision }).unwrap()
+}
+
+/// The statistics of a pass are sums over labelled rows in a fixed order: equal bits mean equal labels.
+#[track_caller]
+fn check(rows: &Rows<'_>, model: &Mixture<FullGaussian>, what: &str) {
+    for seed in 0..5 {
+        let narrow = pass(rows, model, seed, Precision::Certified);
+        let wide = pass(rows, model, seed, Precision::Double);
+        assert_eq!(narrow.moments, wide.moments, "{what}");
+        let size = wide.ln_likelihood.abs().max(wide.weight);
+        assert!((narrow.ln_likelihood - wide.ln_likelihood).abs() <= 1e-4 * size, "{what}");
+    }
+}
+
+#[test]
+fn labels_are_those_of_double_precision_on_many_shapes() {
+    for (n_rows, n_columns, n_components) in [
+        (5000, 1, 2),
+        (5000, 2, 5),
+        (5000, 10, 10),
+        (3000, 27, 3),
+        (2000, 50, 20),
+        (3000, 10, 100),
+        (999, 3, 1),
+        (17, 4, 2),
+    ] {
+        let (rows, truth) = artificial(n_rows, n_columns, n_components, 17);
+        let what = format!("{n_rows}×{n_columns} K {n_components}");
+        check(&rows, &truth, &what);
+        if n_rows > 10 * n_components {
+            check(&rows, &started(&rows, n_components, &Start::KmeansPlusPlus, 1), &what);
+            check(&rows, &started(&rows, n_components, &Start::Random, 1), &what);
+        }
+    }
+}
+
+#[test]
+fn labels_are_those_of_double_precision_on_hostile_data() {
+    let (rows, model) = artificial(4000, 4, 3, 18);
+    let map = |f: &dyn Fn(usize, usize, f64) -> f64| {
+        let values = (0..4000)
+            .flat_map(|n| rows.row(n).into_iter().enumerate().map(move |(d, x)| f(n, d, x)).collect::<Vec<_>>());
+        Rows::from_vec(values.collect(), 4).unwrap()
+    };
+    for scale in [1e-30, 1e-12, 1e12, 1e30] {
+        let scaled = map(&|_, _, x| x * scale);
+        check(&scaled, &started(&scaled, 3, &Start::KmeansPlusPlus, 1), &format!("scale {scale:e}"));
+    }
+    let uneven = map(&|_, d, x| x * [1e-9, 1.0, 1e6, 1e12][d] + [0.0, 1e9, -1e6, 3.0][d]);
+    check(&uneven, &started(&uneven, 3, &Start::KmeansPlusPlus, 1), "uneven columns");
+    let outliers = map(&|n, d, x| if n % 500 == 3 { x * 10f64.powi(3 + d as i32 * 4) } else { x });
+    check(&outliers, &started(&outliers, 3, &Start::KmeansPlusPlus, 1), "outliers");
+    check(&outliers, &model, "outliers under the true model");
+    // A column that is nearly a sum of others: factors as large as 1e6.
+    let flat = map(&|n, d, x| if d == 3 { rows.row(n)[0] + rows.row(n)[1] + 1e-6 * x } else { x });
+    check(&flat, &started(&flat, 3, &Start::KmeansPlusPlus, 1), "nearly singular");
+    // All components the same: every boundary is a tie of log-densities.
+    let means = [model.components.mean(0); 4].concat();
+    let covariances = [model.components.covariance(0); 4].concat();
+    let same = Mixture::new(vec![0.25; 4], FullGaussian::new(4, means, covariances).unwrap()).unwrap();
+    check(&rows, &same, "equal components");
+    let mut unequal = same.clone();
+    unequal.weights = vec![1.0 - 3e-12, 1e-12, 1e-12, 1e-12];
+    check(&rows, &unequal, "tiny weights");
+    unequal.weights = vec![0.5, 0.5, 0.0, 0.0];
+    check(&rows, &unequal, "zero weights");
+}
+
+#[test]
+fn a_fit_is_the_same_in_both_precisions() {
+    let (rows, _) = artificial(8000, 6, 5, 19);
+    let fit = |precision| {
+        let options =
+            Options { algorithm: Algorithm::Sem, precision, result: mixtura::driver::SemResult::Last, ..rounds(30) };
+        fit_rows(&rows, 5, &Start::Random, &options).unwrap()
+    };
+    let (narrow, wide) = (fit(Precision::Certified), fit(Precision::Double));
+    assert_eq!(narrow.model, wide.model);
+    assert_eq!(narrow.mean_ln_likelihood, wide.mean_ln_likelihood);
+}
