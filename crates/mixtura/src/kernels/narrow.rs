@@ -151,10 +151,12 @@ impl ErrorBound {
 pub(crate) struct NarrowDrawn {
     /// The labels.
     pub labels: [u32; NARROW_LANES],
-    /// Whether double precision would certainly have drawn the same label.
-    pub certain: [bool; NARROW_LANES],
-    /// log₂ of the mixture density, less the common constant.
-    pub log2_density: [f64; NARROW_LANES],
+    /// Whether a row that weighs something is not certain to have the label of double precision.
+    pub unsure: [bool; NARROW_LANES],
+    /// How many rows those are.
+    pub n_unsure: usize,
+    /// Σ w log₂ p of the other rows.
+    pub log2_likelihood: f64,
 }
 
 /// Draws a component for each row from single-precision log-densities, with its certificate.
@@ -165,6 +167,8 @@ pub(crate) struct NarrowDraw<'a> {
     pub radius: &'a NarrowLanes,
     /// Uniform numbers of the two blocks.
     pub uniforms: [&'a Lanes; 2],
+    /// Row weights of the two blocks.
+    pub weights: [&'a Lanes; 2],
     /// What bounds the error of the log-densities.
     pub bound: ErrorBound,
 }
@@ -174,15 +178,18 @@ impl Kernel for NarrowDraw<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> NarrowDrawn {
-        let (max, is_number) = largest(self.ln);
+        let (max, zero) = largest(self.ln);
         let total = weigh::<A>(self.ln, &max);
         let margin = self.margin(&max);
         let mut low = [0.0f32; NARROW_LANES];
         let mut high = [0.0f32; NARROW_LANES];
-        for lane in 0..NARROW_LANES {
-            let threshold = self.uniforms[lane / LANES][lane % LANES] as f32 * total[lane];
-            low[lane] = threshold - margin[lane] * total[lane];
-            high[lane] = threshold + margin[lane] * total[lane];
+        for half in 0..2 {
+            for lane in 0..LANES {
+                let at = half * LANES + lane;
+                let threshold = self.uniforms[half][lane] as f32 * total[at];
+                low[at] = threshold - margin[at] * total[at];
+                high[at] = threshold + margin[at] * total[at];
+            }
         }
         let mut cumulative = [0.0f32; NARROW_LANES];
         let mut passed_low = [0u32; NARROW_LANES];
@@ -194,14 +201,24 @@ impl Kernel for NarrowDraw<'_> {
                 passed_high[lane] += u32::from(cumulative[lane] <= high[lane]);
             }
         }
-        let mut certain = [false; NARROW_LANES];
+        let mut drawn =
+            NarrowDrawn { labels: passed_low, unsure: [false; NARROW_LANES], n_unsure: 0, log2_likelihood: 0.0 };
         let mut log2_density = [0.0; NARROW_LANES];
         for lane in 0..NARROW_LANES {
-            // Written so that a NaN anywhere is not certain.
-            certain[lane] = passed_low[lane] == passed_high[lane] && margin[lane] <= 0.25 && is_number[lane];
-            log2_density[lane] = f64::from(max[lane]) + log2::<A>(f64::from(total[lane]));
+            log2_density[lane] = f64::from(max[lane]) + log2::<A>(f64::from(total[lane])) + self.bound.common;
         }
-        NarrowDrawn { labels: passed_low, certain, log2_density }
+        for half in 0..2 {
+            for lane in 0..LANES {
+                let at = half * LANES + lane;
+                let weight = self.weights[half][lane];
+                // Written so that a NaN anywhere is not certain.
+                let certain = passed_low[at] == passed_high[at] && margin[at] <= 0.25 && zero[at] == 0.0;
+                drawn.unsure[at] = !certain && weight > 0.0;
+                drawn.n_unsure += usize::from(drawn.unsure[at]);
+                drawn.log2_likelihood += if certain { weight * log2_density[at] } else { 0.0 };
+            }
+        }
+        drawn
     }
 }
 
@@ -228,9 +245,9 @@ impl NarrowDraw<'_> {
     }
 }
 
-/// The largest log-density of each row, and whether all of them are numbers.
+/// The largest log-density of each row, and 0 if all of them are numbers.
 #[inline(always)]
-fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [bool; NARROW_LANES]) {
+fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
     let mut max = [f32::NEG_INFINITY; NARROW_LANES];
     // NaN sticks to a sum of differences with itself; an infinity turns it into NaN too, which only
     // sends the row to double precision.
@@ -241,11 +258,7 @@ fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [bool; NARROW_LANES]) {
             zero[lane] += ln.0[lane] - ln.0[lane];
         }
     }
-    let mut is_number = [false; NARROW_LANES];
-    for lane in 0..NARROW_LANES {
-        is_number[lane] = zero[lane] == 0.0;
-    }
-    (max, is_number)
+    (max, zero)
 }
 
 /// Replaces log-densities by 2^(ℓ − max), zero where that is far below; returns their sums.

@@ -14,8 +14,8 @@ use crate::rows::{Loader, Rows};
 pub(crate) const CHUNK_ROWS: usize = 1024;
 /// Blocks whose products are summed together when every row belongs to every component.
 const SOFT_BLOCKS: usize = 16;
-/// Blocks sorted by label together: enough rows for each component to fill whole blocks.
-const LABELLED_BLOCKS: usize = 16;
+/// Blocks sorted by label together: a whole chunk, so that components have rows enough to fill blocks.
+const LABELLED_BLOCKS: usize = CHUNK_ROWS / LANES;
 /// Counts up to this are split draw by draw; larger ones by binomial draws.
 const SPLIT_BY_DRAWS: f64 = 64.0;
 
@@ -43,6 +43,8 @@ pub(crate) struct Worker<F: Family> {
     labels: Vec<u32>,
     narrow_block: Vec<NarrowLanes>,
     narrow_joint: Vec<NarrowLanes>,
+    unsure: Vec<u32>,
+    gathered: Vec<Lanes>,
     scratch: F::Scratch,
 }
 
@@ -59,6 +61,8 @@ impl<F: Family> Worker<F> {
             labels: vec![0; LABELLED_BLOCKS * LANES],
             narrow_block: vec![NarrowLanes::all(0.0); components.n_columns()],
             narrow_joint: vec![NarrowLanes::all(0.0); n_components],
+            unsure: Vec::with_capacity(LABELLED_BLOCKS * LANES),
+            gathered: vec![Lanes::all(0.0); components.n_columns() + 1],
             scratch: components.scratch(LABELLED_BLOCKS),
         }
     }
@@ -125,29 +129,23 @@ impl<F: Family> Worker<F> {
         tally: &mut Tally<F::Moments>,
     ) {
         address.uniform_blocks_into((first * LANES) as u64, &mut self.uniforms[..n_blocks]);
-        let mut block = 0;
-        while block < n_blocks {
-            match shared.narrow {
-                Some(bound) if block + 1 < n_blocks => {
-                    self.draw_two_blocks(shared, block, bound, tally);
-                    block += 2;
-                }
-                _ => {
-                    self.draw_block(shared, block, tally);
-                    block += 1;
-                }
+        let n_paired = if shared.narrow.is_some() { n_blocks / 2 * 2 } else { 0 };
+        self.unsure.clear();
+        if let Some(bound) = shared.narrow {
+            for block in (0..n_paired).step_by(2) {
+                self.draw_two_blocks(shared, block, bound, tally);
             }
         }
+        for block in n_paired..n_blocks {
+            let sum = self.posterior(shared, block, tally);
+            let drawn = shared.set.run(Draw { weights: &self.joint, sum: &sum, uniform: &self.uniforms[block] });
+            self.labels[block * LANES..][..LANES].copy_from_slice(&drawn);
+        }
+        self.draw_unsure(shared, tally);
         self.add_labelled(shared, n_blocks, tally);
     }
 
-    fn draw_block(&mut self, shared: &Shared<'_, F>, block: usize, tally: &mut Tally<F::Moments>) {
-        let sum = self.posterior(shared, block, tally);
-        let drawn = shared.set.run(Draw { weights: &self.joint, sum: &sum, uniform: &self.uniforms[block] });
-        self.labels[block * LANES..][..LANES].copy_from_slice(&drawn);
-    }
-
-    /// Draws in single precision; a block with a row whose draw is not certain is drawn in double.
+    /// Draws two blocks in single precision and notes the rows whose draw is not certain.
     fn draw_two_blocks(
         &mut self,
         shared: &Shared<'_, F>,
@@ -164,23 +162,40 @@ impl<F: Family> Worker<F> {
             ln: &mut self.narrow_joint,
             radius: &radius,
             uniforms: [&self.uniforms[block], &self.uniforms[block + 1]],
+            weights: [&self.row_weights[block], &self.row_weights[block + 1]],
             bound,
         });
-        for half in 0..2 {
-            let lanes = half * LANES..(half + 1) * LANES;
-            let weights = self.row_weights[block + half];
-            let mut unsure = drawn.certain[lanes.clone()].iter().zip(weights.iter());
-            if unsure.any(|(&certain, &weight)| !certain && weight > 0.0) {
-                self.draw_block(shared, block + half, tally);
-                continue;
-            }
-            self.labels[(block + half) * LANES..][..LANES].copy_from_slice(&drawn.labels[lanes.clone()]);
-            let densities = drawn.log2_density[lanes].iter().zip(weights.iter());
-            let sum: f64 = densities
-                .map(|(density, weight)| if *weight > 0.0 { (density + bound.common) * weight } else { 0.0 })
-                .sum();
-            tally.ln_likelihood += sum * std::f64::consts::LN_2;
+        self.labels[block * LANES..][..2 * LANES].copy_from_slice(&drawn.labels);
+        tally.ln_likelihood += drawn.log2_likelihood * std::f64::consts::LN_2;
+        if drawn.n_unsure > 0 {
+            let unsure = drawn.unsure.iter().enumerate().filter(|(_, unsure)| **unsure);
+            self.unsure.extend(unsure.map(|(lane, _)| (block * LANES + lane) as u32));
         }
+    }
+
+    /// Draws in double precision the rows that single precision was not sure of, a block at a time.
+    fn draw_unsure(&mut self, shared: &Shared<'_, F>, tally: &mut Tally<F::Moments>) {
+        let stride = shared.rows.n_columns() + 1;
+        let mut block = std::mem::take(&mut self.gathered);
+        for rows in self.unsure.chunks(LANES) {
+            let (mut uniform, mut weights) = (Lanes::all(0.0), Lanes::all(0.0));
+            for (lane, &row) in rows.iter().enumerate() {
+                let (from, at) = (row as usize / LANES, row as usize % LANES);
+                for (target, source) in block.iter_mut().zip(&self.blocks[from * stride..][..stride]) {
+                    target[lane] = source[at];
+                }
+                uniform[lane] = self.uniforms[from][at];
+                weights[lane] = self.row_weights[from][at];
+            }
+            F::log2_joint_into(shared.prepared, shared.set, &block, &mut self.scratch, &mut self.joint);
+            let evidence = shared.set.run(Softmax { ln: &mut self.joint });
+            let drawn = shared.set.run(Draw { weights: &self.joint, sum: &evidence.sum, uniform: &uniform });
+            for (lane, &row) in rows.iter().enumerate() {
+                self.labels[row as usize] = drawn[lane];
+                tally.ln_likelihood += evidence.log2_density[lane] * weights[lane] * std::f64::consts::LN_2;
+            }
+        }
+        self.gathered = block;
     }
 
     /// SEM for rows that count several times: each count is split multinomially by the posterior.
