@@ -124,7 +124,7 @@ mod tests {
     proptest! {
         #[test]
         fn matches_the_scalar_twin(
-            m in 1usize..12, n in 1usize..12, n_blocks in 0usize..5, gap in 0usize..3,
+            m in 1usize..16, n in 1usize..12, n_blocks in 0usize..5, gap in 0usize..3,
             values in prop::collection::vec(-1.0..1.0f64, 5 * 15 * LANES),
         ) {
             let lanes: Vec<Lanes> = values.as_chunks::<LANES>().0.iter().map(|&lanes| Lanes(lanes)).collect();

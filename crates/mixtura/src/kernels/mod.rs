@@ -26,5 +26,5 @@ pub(crate) use load::{Centre, Transpose};
 pub use narrow::{ErrorBound, NarrowLanes};
 pub(crate) use narrow::{Narrow, NarrowDraw, NarrowWhiten, ROUNDOFF};
 pub(crate) use posterior::{Draw, Largest, Softmax};
-pub(crate) use products::Products;
+pub(crate) use products::{Products, Scale};
 pub(crate) use whiten::Whiten;

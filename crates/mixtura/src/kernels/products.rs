@@ -1,4 +1,4 @@
-//! Forms products of columns once, for all components to share.
+//! Multiplies columns: with each other once for all components, or with one component's weights.
 
 use super::{Arithmetic, Kernel, Lanes};
 
@@ -24,6 +24,59 @@ impl Kernel for Products<'_> {
                 let (x, y) = (block[i as usize], block[j as usize]);
                 // Whole at once: written lane by lane, a store could change what is read next.
                 out.0 = std::array::from_fn(|lane| x[lane] * y[lane]);
+            }
+        }
+    }
+}
+
+/// `out = columns · weight`, for the columns of one block.
+pub(crate) struct Scale<'a> {
+    /// The columns.
+    pub columns: &'a [Lanes],
+    /// A weight for each row.
+    pub weight: &'a Lanes,
+    /// The result.
+    pub out: &'a mut [Lanes],
+}
+
+impl Kernel for Scale<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let weight = self.weight.0;
+        for (column, out) in self.columns.iter().zip(self.out) {
+            out.0 = std::array::from_fn(|lane| column[lane] * weight[lane]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{InstructionSet, LANES};
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn products_match_the_scalar_twin(values in prop::collection::vec(-2.0..2.0f64, 6 * LANES)) {
+            let blocks: Vec<Lanes> = values.as_chunks().0.iter().map(|&lanes| Lanes(lanes)).collect();
+            let pairs = [(0, 0), (1, 0), (2, 1), (2, 2)];
+            let mut out = vec![Lanes::all(0.0); 8];
+            InstructionSet::detect().run(Products { blocks: &blocks, stride: 3, pairs: &pairs, out: &mut out });
+            let mut scaled = vec![Lanes::all(0.0); 3];
+            InstructionSet::detect().run(Scale { columns: &blocks[..3], weight: &blocks[4], out: &mut scaled });
+            for lane in 0..LANES {
+                for block in 0..2 {
+                    for (p, &(i, j)) in pairs.iter().enumerate() {
+                        let expected = blocks[block * 3 + i as usize][lane] * blocks[block * 3 + j as usize][lane];
+                        prop_assert_eq!(out[block * 4 + p][lane], expected);
+                    }
+                }
+                for column in 0..3 {
+                    prop_assert_eq!(scaled[column][lane], blocks[column][lane] * blocks[4][lane]);
+                }
             }
         }
     }

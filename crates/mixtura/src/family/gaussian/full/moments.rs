@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::super::matrix::packed;
 use super::FullPrepared;
 use crate::family::{Group, Moments};
-use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Side, flat};
+use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Scale, Side, flat};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
 const PAIRS_AT_A_TIME: usize = 6;
+/// Up to so many components are cheaper one by one than by products shared among them.
+const FEW_COMPONENTS: usize = 4;
 /// Rows of a triangle updated at a time; the height of a tile of dot products.
 const TRIANGLE_STEP: usize = 4;
 
@@ -87,6 +89,11 @@ impl FullMoments {
         self.triangle(component)[packed(i, j)]
     }
 
+    fn triangle_mut(&mut self, component: usize) -> &mut [f64] {
+        let size = packed(self.n_columns + 1, 0);
+        &mut self.packed[component * size..][..size]
+    }
+
     fn triangle(&self, component: usize) -> &[f64] {
         let size = packed(self.n_columns + 1, 0);
         &self.packed[component * size..][..size]
@@ -111,6 +118,10 @@ impl FullMoments {
             }
             let run = prepared.run_from(first);
             first = run.end;
+            if run.len() <= FEW_COMPONENTS {
+                run.for_each(|k| self.add_alone(set, group, (k, n_components, weights), scratch));
+                continue;
+            }
             let run = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
             self.add_near(prepared, set, group, run, scratch);
         }
@@ -139,6 +150,25 @@ impl FullMoments {
         }
     }
 
+    /// One of few components: its rows weighted for it alone, because products would serve too few.
+    fn add_alone(
+        &mut self,
+        set: InstructionSet,
+        group: Group<'_>,
+        (component, n_components, weights): (usize, usize, &[Lanes]),
+        scratch: &mut FullScratch,
+    ) {
+        let stride = self.n_columns + 1;
+        let n_blocks = group.blocks.len() / stride;
+        for (block, columns) in group.blocks.chunks_exact(stride).enumerate() {
+            let weight = weights[block * n_components + component];
+            let out = &mut scratch.left[block * stride..][..stride];
+            set.run(Scale { columns, weight: &weight, out });
+        }
+        let left = &scratch.left[..n_blocks * stride];
+        add_triangle(set, left, group.blocks, &mut scratch.square, self.triangle_mut(component));
+    }
+
     /// A component about its own mean: rows shifted and weighted for it alone.
     fn add_far(
         &mut self,
@@ -160,7 +190,8 @@ impl FullMoments {
                 scratch.shifted[at] = Lanes(shifted);
             }
         }
-        self.add_triangle(set, component, n_blocks, false, scratch);
+        let (left, right) = (&scratch.left[..n_blocks * stride], &scratch.shifted[..n_blocks * stride]);
+        add_triangle(set, left, right, &mut scratch.square, self.triangle_mut(component));
     }
 
     pub(super) fn add_labelled(
@@ -178,8 +209,10 @@ impl FullMoments {
                 continue;
             }
             self.gather(group, component, first..end, prepared.shift(component), scratch);
-            let n_blocks = (end - first).div_ceil(LANES);
-            self.add_triangle(set, component, n_blocks, group.unit_weights, scratch);
+            let n_lanes = (end - first).div_ceil(LANES) * (self.n_columns + 1);
+            let right = &scratch.shifted[..n_lanes];
+            let left = if group.unit_weights { right } else { &scratch.left[..n_lanes] };
+            add_triangle(set, left, right, &mut scratch.square, self.triangle_mut(component));
         }
     }
 
@@ -221,30 +254,22 @@ impl FullMoments {
             self.squared_weights[component] += n_rows as f64;
         }
     }
+}
 
-    /// Adds left · rightᵀ, rows of the triangle only; with unit weights left is right.
-    fn add_triangle(
-        &mut self,
-        set: InstructionSet,
-        component: usize,
-        n_blocks: usize,
-        unit_weights: bool,
-        scratch: &mut FullScratch,
-    ) {
-        let stride = self.n_columns + 1;
-        let right = &scratch.shifted[..n_blocks * stride];
-        let left = if unit_weights { right } else { &scratch.left[..n_blocks * stride] };
-        scratch.square.fill(0.0);
-        for first in (0..stride).step_by(TRIANGLE_STEP) {
-            let n = TRIANGLE_STEP.min(stride - first);
-            let left = Side { blocks: left, stride, first, n };
-            let right = Side { blocks: right, stride, first: 0, n: first + n };
-            DotProducts { left, right, n_blocks }.add_to(set, &mut scratch.square[first * stride..], stride);
-        }
-        let size = packed(stride, 0);
-        let triangle = &mut self.packed[component * size..][..size];
-        for i in 0..stride {
-            for (sum, addend) in triangle[packed(i, 0)..].iter_mut().zip(&scratch.square[i * stride..][..=i]) {
+/// Adds left · rightᵀ to a packed lower triangle, a few of its rows at a time.
+fn add_triangle(set: InstructionSet, left: &[Lanes], right: &[Lanes], square: &mut [f64], triangle: &mut [f64]) {
+    // The triangle of n rows has n(n+1)/2 numbers and the square n².
+    let stride = square.len().isqrt();
+    let n_blocks = right.len() / stride;
+    for first in (0..stride).step_by(TRIANGLE_STEP) {
+        let n = TRIANGLE_STEP.min(stride - first);
+        let rows = &mut square[..n * stride];
+        rows.fill(0.0);
+        let left = Side { blocks: left, stride, first, n };
+        let right = Side { blocks: right, stride, first: 0, n: first + n };
+        DotProducts { left, right, n_blocks }.add_to(set, rows, stride);
+        for (i, row) in (first..first + n).zip(rows.chunks_exact(stride)) {
+            for (sum, addend) in triangle[packed(i, 0)..].iter_mut().zip(&row[..=i]) {
                 *sum += addend;
             }
         }
