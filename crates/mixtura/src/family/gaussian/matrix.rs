@@ -1,6 +1,7 @@
 //! Does the little linear algebra of covariances, in a fixed order of operations.
 
 use nalgebra::DMatrix;
+use rayon::prelude::*;
 
 /// A pivot that is not positive: where, and its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,11 +25,9 @@ pub(crate) fn cholesky(matrix: &[f64], n: usize, least: f64) -> Result<Vec<f64>,
         let row = &mut rest[..=i];
         for j in 0..i {
             let other = &done[packed(j, 0)..][..=j];
-            let dot: f64 = row[..j].iter().zip(other).map(|(a, b)| a * b).sum();
-            row[j] = (matrix[i * n + j] - dot) / other[j];
+            row[j] = (matrix[i * n + j] - dot(&row[..j], &other[..j])) / other[j];
         }
-        let square: f64 = row[..i].iter().map(|a| a * a).sum();
-        let pivot = matrix[i * n + i] - square;
+        let pivot = matrix[i * n + i] - dot(&row[..i], &row[..i]);
         let enough = pivot > least * matrix[i * n + i] && pivot > 0.0 && pivot.is_finite();
         if !enough {
             return Err(BadPivot { pivot: i, value: pivot });
@@ -36,6 +35,34 @@ pub(crate) fn cholesky(matrix: &[f64], n: usize, least: f64) -> Result<Vec<f64>,
         row[i] = pivot.sqrt();
     }
     Ok(factor)
+}
+
+/// Sum of products in a fixed order: eight partial sums side by side, which the compiler vectorises.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    const WIDTH: usize = 8;
+    let mut sums = [0.0; WIDTH];
+    let (a, a_rest) = a.as_chunks::<WIDTH>();
+    let (b, b_rest) = b.as_chunks::<WIDTH>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..WIDTH {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
+/// Does something for every component, side by side where a matrix is large enough to pay for that.
+pub(crate) fn for_components<T: Send>(
+    n_components: usize,
+    n_columns: usize,
+    work: impl Fn(usize) -> T + Sync + Send,
+) -> Vec<T> {
+    const LEAST_WORK: usize = 20_000;
+    if n_columns.pow(3) < LEAST_WORK {
+        return (0..n_components).map(work).collect();
+    }
+    (0..n_components).into_par_iter().map(work).collect()
 }
 
 /// Inverse of a packed lower triangle, packed. Cost D³/6.

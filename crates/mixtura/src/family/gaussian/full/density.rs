@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::super::matrix::{cholesky, invert_lower, packed};
+use super::super::matrix::{cholesky, for_components, invert_lower, packed};
 use super::narrow::NarrowPrepared;
 use super::{FullGaussian, FullScratch};
 use crate::Error;
@@ -48,20 +48,20 @@ impl FullPrepared {
             pairs: (0..=n as u32).flat_map(|i| (0..=i).map(move |j| (i, j))).collect(),
             narrow: OnceLock::new(),
         };
-        for (component, &weight) in weights.iter().enumerate() {
-            let covariance = components.covariance(component);
-            let factor = cholesky(covariance, n, 0.0).map_err(|bad| Error::NotPositiveDefinite {
-                component,
-                pivot: bad.pivot,
-                value: bad.value,
-            })?;
+        let whitenings = for_components(weights.len(), n, |component| {
+            let factor = cholesky(components.covariance(component), n, 0.0)
+                .map_err(|bad| Error::NotPositiveDefinite { component, pivot: bad.pivot, value: bad.value })?;
             let ln_determinant_half: f64 = (0..n).map(|i| scalar_ln(factor[packed(i, i)])).sum();
+            let mut whitening = invert_lower(&factor, n);
+            whitening.iter_mut().for_each(|entry| *entry *= half_log2_e.sqrt());
+            Ok((whitening, ln_determinant_half))
+        });
+        for (component, (whitening, &weight)) in whitenings.into_iter().zip(weights).enumerate() {
+            let (whitening, ln_determinant_half) = whitening?;
             let ln_weight = if weight > 0.0 { scalar_ln(weight) } else { f64::NEG_INFINITY };
             let constant = ln_weight - ln_determinant_half - 0.5 * n as f64 * ln_two_pi;
             prepared.constants.push(constant * std::f64::consts::LOG2_E);
-            let mut whitening = invert_lower(&factor, n);
-            whitening.iter_mut().for_each(|entry| *entry *= half_log2_e.sqrt());
-            prepared.place(components.mean(component), covariance, centre, &whitening);
+            prepared.place(components.mean(component), components.covariance(component), centre, &whitening);
             prepared.factors.extend(whitening);
         }
         Ok(prepared)

@@ -1,6 +1,6 @@
 //! Estimates means and covariances from moments: maximum likelihood, above the floor.
 
-use super::super::matrix::{cholesky, raise_eigenvalues_to_one};
+use super::super::matrix::{cholesky, for_components, raise_eigenvalues_to_one};
 use super::{FullGaussian, FullMoments};
 use crate::family::{Family, Fate, Floor, Moments, Outcome};
 
@@ -37,17 +37,24 @@ pub(super) fn maximize(
 ) -> (FullGaussian, Vec<Outcome>) {
     let n = previous.n_columns;
     let mut next = previous.clone();
+    let estimate = |k: usize| match fates[k] {
+        Fate::Estimate => Some(estimate(previous, moments, k, None, floor)),
+        Fate::Blend { n_rows } => Some(estimate(previous, moments, k, Some(n_rows), floor)),
+        Fate::Reseed(_) | Fate::Keep => None,
+    };
     let mut outcomes = Vec::with_capacity(fates.len());
-    for (k, fate) in fates.iter().enumerate() {
-        let outcome = match fate {
-            Fate::Estimate => update(&mut next, previous, moments, k, None, floor),
-            Fate::Blend { n_rows } => update(&mut next, previous, moments, k, Some(*n_rows), floor),
-            Fate::Reseed(row) => {
-                next.means[k * n..][..n].copy_from_slice(row);
-                Outcome::Done
+    for (k, estimated) in for_components(fates.len(), n, estimate).into_iter().enumerate() {
+        let mut outcome = Outcome::Done;
+        if let Some(estimated) = estimated {
+            next.means[k * n..][..n].copy_from_slice(&estimated.mean);
+            outcome = estimated.outcome;
+            if let Some(covariance) = estimated.covariance {
+                next.covariances[k * n * n..][..n * n].copy_from_slice(&covariance);
             }
-            Fate::Keep => Outcome::Done,
-        };
+        }
+        if let Fate::Reseed(row) = &fates[k] {
+            next.means[k * n..][..n].copy_from_slice(row);
+        }
         outcomes.push(outcome);
     }
     // Only now are all other means known, from which a new component takes its width.
@@ -60,20 +67,24 @@ pub(super) fn maximize(
     (next, outcomes)
 }
 
-fn update(
-    next: &mut FullGaussian,
+/// A component's new mean and, unless the previous one is to be kept, its covariance.
+struct Estimated {
+    mean: Vec<f64>,
+    covariance: Option<Vec<f64>>,
+    outcome: Outcome,
+}
+
+fn estimate(
     previous: &FullGaussian,
     moments: &FullMoments,
     component: usize,
     blend: Option<f64>,
     floor: &Floor,
-) -> Outcome {
+) -> Estimated {
     let n = previous.n_columns;
     let weight = moments.weight(component);
     let shift: Vec<f64> = moments.first(component).iter().map(|sum| sum / weight).collect();
-    for (d, mean) in next.means[component * n..][..n].iter_mut().enumerate() {
-        *mean = moments.centre(component)[d] + shift[d];
-    }
+    let mean = moments.centre(component).iter().zip(&shift).map(|(centre, shift)| centre + shift).collect();
     let mut covariance = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..=i {
@@ -94,14 +105,14 @@ fn update(
     let clipped = raise_to_floor(&mut covariance, n, floor);
     // A pivot within rounding of zero is no variance.
     if cholesky(&covariance, n, 4.0 * n as f64 * f64::EPSILON).is_err() {
-        return Outcome::Kept;
+        return Estimated { mean, covariance: None, outcome: Outcome::Kept };
     }
-    next.covariances[component * n * n..][..n * n].copy_from_slice(&covariance);
-    match (recentred, clipped) {
+    let outcome = match (recentred, clipped) {
         (true, _) => Outcome::Recentred,
         (false, true) => Outcome::Clipped,
         (false, false) => Outcome::Done,
-    }
+    };
+    Estimated { mean, covariance: Some(covariance), outcome }
 }
 
 /// A variance below this share of the squared distance to the centre has fewer than some six
