@@ -1,0 +1,1 @@
+"""Measures mixtura and its peers side by side; `bench/run` is the entry."""

@@ -1,0 +1,275 @@
+"""Writes the results for people: a table for the terminal and RESULTS.md."""
+
+import json
+
+from .contestants import ALL
+from .measure import AGREEMENT
+from .places import BENCH
+
+ORDER = [contestant.name for contestant in ALL]
+REMARKS = {contestant.name: f"{contestant.title}: {contestant.remark}." for contestant in ALL if contestant.remark}
+
+
+def short_number(value):
+    """Three significant digits, without an exponent."""
+    if value == 0:
+        return "0"
+    digits = 0
+    while abs(value) * 10**digits < 100 and digits < 4:
+        digits += 1
+    return f"{value:,.{digits}f}"
+
+
+def table(header, rows, markdown=True):
+    """Rows of text as a table, in Markdown or aligned for a terminal."""
+    if markdown:
+        lines = ["| " + " | ".join(header) + " |", "|---" + "|---:" * (len(header) - 1) + "|"]
+        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
+        for row in [header, *rows]
+    )
+
+
+def present(results):
+    """Contestants with a time for at least one shape, and their titles."""
+    names = [name for name in ORDER if any(time_of(shape, name) or disagrees(shape, name) for shape in results["shapes"])]
+    titles = {}
+    for shape in results["shapes"]:
+        for name, entry in shape["contestants"].items():
+            titles[name] = entry["title"]
+    return names, titles
+
+
+def entry_of(shape, name):
+    return shape["contestants"].get(name, {})
+
+
+def time_of(shape, name):
+    """Nanoseconds per (row, component) and round, if the time counts."""
+    entry = entry_of(shape, name)
+    return entry.get("nanoseconds") if entry.get("counts") else None
+
+
+def disagrees(shape, name):
+    entry = entry_of(shape, name)
+    return "nanoseconds" in entry and not entry["counts"]
+
+
+def times(results, markdown=True):
+    names, titles = present(results)
+    rows = []
+    for shape in results["shapes"]:
+        cells = ["≠" if disagrees(shape, name) else short_number(time_of(shape, name)) if time_of(shape, name) else "–" for name in names]
+        rows.append([shape["title"], *cells])
+    return table(["ns per (row, component) and round", *(titles[name] for name in names)], rows, markdown)
+
+
+def ratios(results, markdown=True):
+    """How many times as long as mixtura's algorithm of the same kind."""
+    names, titles = present(results)
+    peers = [name for name in names if not name.startswith("mixtura")]
+    rows = []
+    for shape in results["shapes"]:
+        cells = []
+        for name in peers:
+            own = time_of(shape, f"mixtura-{entry_of(shape, name).get('algorithm', 'em')}")
+            peer = time_of(shape, name)
+            cells.append(f"{short_number(peer / own)}×" if own and peer else "–")
+        rows.append([shape["title"], *cells])
+    return table(["time as a multiple of mixtura's", *(titles[name] for name in peers)], rows, markdown)
+
+
+def limits(results, markdown=True):
+    names, titles = present(results)
+    own = [name for name in names if name.startswith("mixtura")]
+    header = ["share of the arithmetic limit", "EM limit, ns", "SEM limit, ns"]
+    header += [titles[name] for name in own] + ["oneDAL", "EM ÷ SEM"]
+    rows = []
+    for shape in results["shapes"]:
+        limit = shape.get("limit")
+        row = [shape["title"]] + ([short_number(limit["em"]), short_number(limit["sem"])] if limit else ["–", "–"])
+        for name in [*own, "onedal"]:
+            time, algorithm = time_of(shape, name), entry_of(shape, name).get("algorithm")
+            row.append(f"{100 * limit[algorithm] / time:.0f} %" if time and limit else "–")
+        em, sem = time_of(shape, "mixtura-em"), time_of(shape, "mixtura-sem")
+        rows.append([*row, f"{em / sem:.2f}" if em and sem else "–"])
+    return table(header, rows, markdown)
+
+
+def draws(results):
+    """Whether SEM's labels are the same bits in both precisions."""
+    verdicts = {shape["title"]: entry_of(shape, "mixtura-sem").get("same_bits_as_double") for shape in results["shapes"]}
+    if not any(verdict is not None for verdict in verdicts.values()):
+        return ""
+    wrong = [title for title, verdict in verdicts.items() if verdict is False]
+    return f"SEM's models after 3 rounds, mixed against double precision only: {'**different** on ' + '; '.join(wrong) if wrong else 'the same bits on every shape'}."
+
+
+def traces(results):
+    """mixtura's own clock beside the difference of whole runs."""
+    rows = []
+    for shape in results["shapes"]:
+        for name in ORDER:
+            entry = entry_of(shape, name)
+            if "trace" in entry:
+                cells = [entry["nanoseconds"], entry["trace"]["best_nanoseconds"], entry["trace"]["median_nanoseconds"]]
+                memory = entry["peak_bytes"] / 2**20
+                data = 8 * shape["rows"] * shape["columns"] / 2**20
+                rows.append([f"{shape['title']}, {entry['title']}", *map(short_number, cells), f"{memory:.0f}", f"{data:.0f}"])
+    return table(["ns", "difference of runs", "best round", "median round", "peak memory, MiB", "data, MiB"], rows)
+
+
+def agreement(results):
+    rows = []
+    for shape in results["shapes"]:
+        for name in ORDER:
+            entry = entry_of(shape, name)
+            if "difference" in entry:
+                verdict = "yes" if entry["agrees"] else "**no**"
+                if "confirmed_by" in entry:
+                    verdict = f"{len(entry['confirmed_by'])} agree"
+                cells = [str(entry["rounds"][1]), f"{entry['likelihood']:.9f}", f"{entry['difference']:.1e}", verdict]
+                rows.append([f"{shape['title']}, {entry['title']}", *cells])
+    return table(["EM", "rounds", "nats a row", "less mixtura's", "agrees"], rows)
+
+
+def targets(results):
+    wanted = json.loads((BENCH / "targets.json").read_text())
+    shapes = {shape["name"]: shape for shape in results["shapes"]}
+    header = ["target → reached"] + [shapes[name]["title"] if name in shapes else name for name in wanted["shapes"]]
+    rows = []
+    for target in wanted["rows"]:
+        cells = []
+        for name, least in zip(wanted["shapes"], target["at_least"]):
+            value = reached(target, shapes.get(name))
+            mark = "" if value is None else " ✓" if value >= least else " ✗"
+            text = "–" if value is None else f"{value:.3g} {target['unit']}".strip()
+            cells.append(f"{least} → {text}{mark}")
+        rows.append([target["what"], *cells])
+    return table(header, rows) + "\n\n" + "\n".join(other_targets(results, shapes, wanted["others"]))
+
+
+def reached(target, shape):
+    if shape is None:
+        return None
+    if target["kind"] == "share":
+        time = time_of(shape, target["contestant"])
+        return 100 * shape["limit"]["em"] / time if time and shape.get("limit") else None
+    slow, fast = time_of(shape, target["slow"]), time_of(shape, target["fast"])
+    return slow / fast if slow and fast else None
+
+
+def other_targets(results, shapes, others):
+    def line(what, value, bound, text):
+        verdict = "not measured" if value is None else f"{text(value)} {'✓' if value <= bound else '✗'}"
+        return f"- {what}: {verdict}"
+
+    def quotient(over, under, name="mixtura-em"):
+        top, bottom = (time_of(shapes[shape], name) if shape in shapes else None for shape in (over, under))
+        return top / bottom if top and bottom else None
+
+    lines = []
+    for n_components, name in ((100, "2e5x10-k100-separated"), (1000, "1e5x10-k1000-separated")):
+        bound = others[f"separated_k{n_components}_of_dense_at_most"]
+        for algorithm, title in (("mixtura-em", "EM"), ("mixtura-sem", "SEM")):
+            what = f"separated K = {n_components} as a share of overlapping K = 100, {title} (at most {bound})"
+            lines.append(line(what, quotient(name, "2e5x10-k100", algorithm), bound, lambda value: f"{value:.2f}"))
+    bound = others["small_data_factor_at_most"]
+    lines.append(line(f"10⁴ rows against 10⁶, time per row, EM (at most {bound})", quotient("1e4x10-k10", "1e6x10-k10"), bound, lambda value: f"{value:.2f}"))
+    grown = results.get("growth")
+    if grown:
+        bound = others["growth_within"]
+        for name in ("mixtura-em", "mixtura-sem"):
+            values = [row[name]["nanoseconds_per_row"] for row in grown["rows"]]
+            spread = max(values) / min(values) - 1 if min(values) > 0 else None
+            lines.append(line(f"time per row, largest over smallest, {name} (within {bound:.0%})", spread, bound, lambda value: f"+{value:.0%}"))
+        bound = others["reading_rounds_at_most"]
+        for kind, value in grown["reading"].items():
+            lines.append(line(f"starting, reading and packing from {kind}, in EM rounds (at most {bound})", value, bound, lambda value: f"{value:.1f}"))
+    return lines
+
+
+def growth(results):
+    grown = results["growth"]
+    rows = []
+    for row in grown["rows"]:
+        cells = [f"{row['rows']:,}"]
+        for name in ("mixtura-em", "mixtura-sem"):
+            beside = (row[name]["peak_bytes"] - row["data_bytes"]) / 2**20
+            cells += [short_number(row[name]["nanoseconds_per_row"]), f"{beside:.0f}"]
+        rows.append(cells)
+    text = table(["rows (×10, K=10)", "EM, ns a row", "memory beside the data, MiB", "SEM, ns a row", "memory beside the data, MiB"], rows)
+    threads = {name: value for name, value in grown["threads"].items() if isinstance(value, float)}
+    if threads:
+        said = ", ".join(f"{name} {value:.2f}" for name, value in threads.items())
+        text += f"\n\nSpeed with {grown['threads']['threads']} threads as a multiple of that with one: {said}."
+    return text
+
+
+def skipped(results):
+    """What has no time and why; reasons that hold for all shapes are said once."""
+    reasons = {}
+    for shape in results["shapes"]:
+        if "skipped" in shape:
+            reasons.setdefault(("all", shape["skipped"]), []).append(shape["title"])
+        for entry in shape["contestants"].values():
+            if "skipped" in entry:
+                reasons.setdefault((entry["title"], entry["skipped"]), []).append(shape["title"])
+            elif not entry["counts"]:
+                why = f"its likelihood differs by {entry['difference']:.1e} nats a row (≠ above)"
+                reasons.setdefault((entry["title"], why), []).append(shape["title"])
+    measured = len([shape for shape in results["shapes"] if "skipped" not in shape])
+    return [f"{who}, {'everywhere' if len(where) == measured > 1 else '; '.join(where)}: {why}" for (who, why), where in reasons.items()]
+
+
+def terminal(results):
+    parts = [times(results, False), ratios(results, False), limits(results, False)]
+    left_out = skipped(results)
+    if left_out:
+        parts.append("Not measured:\n" + "\n".join(f"  {line}" for line in left_out))
+    return "\n\n".join(parts)
+
+
+def markdown(results):
+    machine, peak = results["machine"], results.get("peak")
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    calibration = "not measured"
+    if peak:
+        calibration = f"{peak['double'] / 1e9:.1f}·10⁹ multiply-adds a second in double, {peak['single'] / 1e9:.1f}·10⁹ in single precision"
+    parts = [
+        "# Speed, side by side",
+        "Written by `bench/run`; do not edit. " + (results["mode"] and f"**{results['mode']}: not the numbers to quote.**"),
+        f"{results['date']} · {machine['processor']}, {machine['cores']} cores, {' '.join(machine['vectors'])}, "
+        f"{machine['memory_gigabytes']} GB · {machine['system']} · {results['threads']} threads for everyone\n\n"
+        f"Versions: {versions}.\n\nPeak of matrix products in this run: {calibration}.",
+        "![Time of a round](speed.svg)",
+        "## Times",
+        times(results),
+        "– not measured, ≠ likelihood differs; the reasons are below. EM unless the column says SEM.",
+        ratios(results),
+        "## Against the arithmetic limit",
+        "A density takes D(D+1)/2 + D + 1 multiply-adds per (row, component), EM's statistics as many again, SEM's 1/K of them. "
+        "The limit is their number at the peak above, in double precision; SEM may pass it where it works in single precision.",
+        limits(results),
+        draws(results),
+        "## Targets",
+        targets(results),
+    ]
+    if results.get("growth"):
+        parts += ["## Growth", growth(results)]
+    parts += [
+        "## How it was measured",
+        "Every contestant holds the same rows and starts from the same model, a k-means++ start of mixtura's, unless it can take none. "
+        "A time is the best of several long runs less the best of several short ones over the rounds between; the contestants take turns. "
+        "mixtura is run as a command, reading its file each time; the others have the rows in memory.",
+        "\n".join(f"- {remark}" for name, remark in REMARKS.items() if name in present(results)[0]),
+        "mixtura's own trace beside the difference of whole runs:",
+        traces(results),
+        f"The likelihood after the last round, computed in numpy from each model; a time counts if it is within {AGREEMENT:.0e} of mixtura's:",
+        agreement(results),
+        "## Not measured",
+        "\n".join(f"- {line}" for line in skipped(results)) or "Nothing.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"

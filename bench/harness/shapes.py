@@ -1,0 +1,68 @@
+"""Lists the shapes that are measured: rows, columns, components, and how the data come about."""
+
+import dataclasses
+
+SEED = 1
+OVERLAPPING = 0.6
+SEPARATED = 6.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """One data set and the number of components that is fitted to it."""
+
+    name: str
+    title: str
+    n_rows: int
+    n_columns: int
+    n_components: int
+    separation: float = OVERLAPPING
+    # The stem of a file in data/, for real data; its columns are mapped to [0, 1].
+    real: str | None = None
+    # Added to every variance by every contestant that can; the others are left out.
+    ridge: float = 0.0
+    # Rounds between the short and the long run, at most.
+    most_rounds: int = 100
+
+    @property
+    def n_pairs(self):
+        return self.n_rows * self.n_components
+
+    @property
+    def density_fmas(self):
+        """Multiply-adds for the density of one row under one component: D(D+1)/2 + D + 1."""
+        return self.n_columns * (self.n_columns + 1) // 2 + self.n_columns + 1
+
+    def fmas(self, algorithm):
+        """Multiply-adds per (row, component) and round; SEM adds a row to one component only."""
+        statistics = self.density_fmas if algorithm == "em" else self.density_fmas / self.n_components
+        return self.density_fmas + statistics
+
+    def divided(self, divisor):
+        """The same with fewer rows, but enough for every component to have a covariance."""
+        if divisor == 1:
+            return self
+        least = min(self.n_rows, max(1000, 4 * self.n_components * self.n_columns))
+        n_rows = max(self.n_rows // divisor, least)
+        return dataclasses.replace(self, n_rows=n_rows, title=f"{self.title}, only {n_rows:,} rows")
+
+
+SHAPES = [
+    Shape("1e6x10-k10", "10⁶×10, K=10", 1_000_000, 10, 10),
+    Shape("1e4x10-k10", "10⁴×10, K=10", 10_000, 10, 10, most_rounds=400),
+    Shape("110k27-k3", "110,250×27, K=3", 110_250, 27, 3),
+    Shape("aloi", "ALOI 110,250×27, K=3", 110_250, 27, 3, real="aloi", ridge=1e-6),
+    Shape("covertype", "Covertype 581,012×10, K=10", 581_012, 10, 10, real="covertype"),
+    Shape("2e5x50-k20", "2·10⁵×50, K=20", 200_000, 50, 20),
+    Shape("2e5x10-k100", "2·10⁵×10, K=100 overlapping", 200_000, 10, 100),
+    Shape("2e5x10-k100-separated", "2·10⁵×10, K=100 separated", 200_000, 10, 100, separation=SEPARATED),
+    Shape("1e5x10-k1000-separated", "10⁵×10, K=1000 separated", 100_000, 10, 1000, separation=SEPARATED),
+    Shape("5e4x200-k10", "5·10⁴×200, K=10", 50_000, 200, 10),
+    Shape("1e6x2-k5", "10⁶×2, K=5", 1_000_000, 2, 5),
+]
+
+GROWTH = [
+    Shape("growth-1e5", "10⁵×10, K=10", 100_000, 10, 10),
+    Shape("growth-1e6", "10⁶×10, K=10", 1_000_000, 10, 10),
+    Shape("growth-1e7", "10⁷×10, K=10", 10_000_000, 10, 10),
+]

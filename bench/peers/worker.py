@@ -1,0 +1,58 @@
+"""Reads the arguments and speaks the lines of a Python peer; README.md describes them."""
+
+import sys
+import time
+import traceback
+
+import numpy as np
+
+
+class Task:
+    """The data, the start and the options of a peer."""
+
+    def __init__(self, arguments):
+        data, rows, columns, components, start, ridge, threads = arguments
+        self.path = data
+        self.n_rows, self.n_columns, self.n_components = int(rows), int(columns), int(components)
+        self.ridge, self.n_threads = float(ridge), int(threads)
+        self.weights, self.means, self.covariances = split(np.fromfile(start), self.n_components, self.n_columns)
+
+    def rows(self):
+        rows = np.load(self.path)
+        assert rows.shape == (self.n_rows, self.n_columns), rows.shape
+        return rows
+
+
+def split(values, n_components, n_columns):
+    """Weights, means and covariances out of their raw form."""
+    means_end = n_components * (1 + n_columns)
+    return (
+        values[:n_components],
+        values[n_components:means_end].reshape(n_components, n_columns),
+        values[means_end:].reshape(n_components, n_columns, n_columns),
+    )
+
+
+def join(weights, means, covariances):
+    return np.concatenate([np.ravel(weights), np.ravel(means), np.ravel(covariances)]).astype(np.float64)
+
+
+def say(*words):
+    print("@", *words, flush=True)
+
+
+def serve(version, fit):
+    """Answer `fit` lines; `fit(n_rounds)` gives a function that makes the raw model, or None."""
+    say("ready", version)
+    for line in sys.stdin:
+        _, n_rounds, path = line.split()
+        try:
+            begin = time.perf_counter()
+            model = fit(int(n_rounds))
+            seconds = time.perf_counter() - begin
+            if model is not None:
+                model().tofile(path)
+            say("ok", seconds)
+        except Exception as error:
+            traceback.print_exc()
+            say("error", type(error).__name__, str(error).strip().splitlines()[0] if str(error) else "")
