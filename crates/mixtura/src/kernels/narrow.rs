@@ -1,6 +1,8 @@
 //! Computes log-densities and draws in single precision, and certifies that double precision would
 //! have drawn the same. The bounds are derived in `docs/certified-draws.md`.
 
+use std::ops::{Deref, DerefMut};
+
 use super::elementary::log2;
 use super::{Arithmetic, Kernel, LANES, Lanes};
 
@@ -19,10 +21,29 @@ impl NarrowLanes {
     }
 }
 
+impl Deref for NarrowLanes {
+    type Target = [f32; NARROW_LANES];
+
+    #[inline(always)]
+    fn deref(&self) -> &[f32; NARROW_LANES] {
+        &self.0
+    }
+}
+
+impl DerefMut for NarrowLanes {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [f32; NARROW_LANES] {
+        &mut self.0
+    }
+}
+
 /// Half the distance from 1 to the next number: the unit roundoff u.
 pub(crate) const ROUNDOFF: f32 = f32::EPSILON / 2.0;
 /// Components this many bits below the best one are too light to matter to a draw.
 pub(crate) const RELEVANT_BITS: f32 = 40.0;
+
+/// Beyond this the bound's own assumptions fail: it implies E ≤ ¼ and η ≤ 1/6.
+const LARGEST_MARGIN: f32 = 0.1;
 
 /// Rounds two blocks to single precision and finds the length of each row, rounded up.
 pub(crate) struct Narrow<'a> {
@@ -54,76 +75,6 @@ impl Kernel for Narrow<'_> {
         // Rounding of at most a few hundred terms, with room to spare.
         NarrowLanes(square.map(|square| square.sqrt() * 1.001))
     }
-}
-
-/// `constant − |A x + b|²` for all components and the rows of two blocks.
-pub(crate) struct NarrowWhiten<'a> {
-    /// One `NarrowLanes` for each of the D columns.
-    pub block: &'a [NarrowLanes],
-    /// A of each component, packed.
-    pub factors: &'a [f32],
-    /// b of each component.
-    pub offsets: &'a [f32],
-    /// What the square is subtracted from, for each component.
-    pub constants: &'a [f32],
-    /// The result, for each component.
-    pub out: &'a mut [NarrowLanes],
-}
-
-impl Kernel for NarrowWhiten<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<A: Arithmetic>(self) {
-        let n = self.block.len();
-        let factors = self.factors.chunks_exact(n * (n + 1) / 2);
-        let parameters = factors.zip(self.offsets.chunks_exact(n)).zip(self.constants);
-        for (((factor, offset), &constant), out) in parameters.zip(self.out) {
-            let square = squared_norm::<A>(self.block, factor, offset);
-            out.0 = square.map(|square| constant - square);
-        }
-    }
-}
-
-/// |A x + b|² for the rows of two blocks, two rows of A at a time.
-#[inline(always)]
-fn squared_norm<A: Arithmetic>(block: &[NarrowLanes], factor: &[f32], offset: &[f32]) -> [f32; NARROW_LANES] {
-    let n_columns = block.len();
-    let mut square = [0.0; NARROW_LANES];
-    let mut rest = factor;
-    let mut i = 0;
-    while i + 1 < n_columns {
-        let (first, tail) = rest.split_at(i + 1);
-        let (second, tail) = tail.split_at(i + 2);
-        rest = tail;
-        let mut y = [offset[i]; NARROW_LANES];
-        let mut z = [offset[i + 1]; NARROW_LANES];
-        for ((x, &a), &b) in block.iter().zip(first).zip(second) {
-            for lane in 0..NARROW_LANES {
-                y[lane] = A::mul_add_narrow(a, x.0[lane], y[lane]);
-                z[lane] = A::mul_add_narrow(b, x.0[lane], z[lane]);
-            }
-        }
-        let (x, b) = (&block[i + 1], second[i + 1]);
-        for lane in 0..NARROW_LANES {
-            z[lane] = A::mul_add_narrow(b, x.0[lane], z[lane]);
-            square[lane] = A::mul_add_narrow(y[lane], y[lane], square[lane]);
-            square[lane] = A::mul_add_narrow(z[lane], z[lane], square[lane]);
-        }
-        i += 2;
-    }
-    if i < n_columns {
-        let mut y = [offset[i]; NARROW_LANES];
-        for (x, &a) in block.iter().zip(rest) {
-            for lane in 0..NARROW_LANES {
-                y[lane] = A::mul_add_narrow(a, x.0[lane], y[lane]);
-            }
-        }
-        for lane in 0..NARROW_LANES {
-            square[lane] = A::mul_add_narrow(y[lane], y[lane], square[lane]);
-        }
-    }
-    square
 }
 
 /// What bounds the error of a single-precision log-density: |ℓ̂ − ℓ| ≤ E for every relevant component.
@@ -212,7 +163,7 @@ impl Kernel for NarrowDraw<'_> {
                 let at = half * LANES + lane;
                 let weight = self.weights[half][lane];
                 // Written so that a NaN anywhere is not certain.
-                let certain = passed_low[at] == passed_high[at] && margin[at] <= 0.25 && zero[at] == 0.0;
+                let certain = passed_low[at] == passed_high[at] && margin[at] <= LARGEST_MARGIN && zero[at] == 0.0;
                 drawn.unsure[at] = !certain && weight > 0.0;
                 drawn.n_unsure += usize::from(drawn.unsure[at]);
                 drawn.log2_likelihood += if certain { weight * log2_density[at] } else { 0.0 };

@@ -66,7 +66,7 @@ fn labels_are_those_of_double_precision_on_hostile_data() {
     }
     let uneven = map(&|_, d, x| x * [1e-9, 1.0, 1e6, 1e12][d] + [0.0, 1e9, -1e6, 3.0][d]);
     check(&uneven, &started(&uneven, 3, &Start::KmeansPlusPlus, 1), "uneven columns");
-    let outliers = map(&|n, d, x| if n % 500 == 3 { x * 10f64.powi(3 + d as i32 * 4) } else { x });
+    let outliers = map(&|n, d, x| if n % 500 == 3 { x * [1e3, 1e7, 1e11, 1e15][d] } else { x });
     check(&outliers, &started(&outliers, 3, &Start::KmeansPlusPlus, 1), "outliers");
     check(&outliers, &model, "outliers under the true model");
     // A column that is nearly a sum of others: factors as large as 1e6.

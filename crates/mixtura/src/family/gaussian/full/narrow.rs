@@ -1,7 +1,7 @@
 //! Prepares single-precision log-densities and the bound on their error.
 
 use super::density::FullPrepared;
-use crate::kernels::{ErrorBound, InstructionSet, NarrowLanes, NarrowWhiten, ROUNDOFF};
+use crate::kernels::{ErrorBound, InstructionSet, NarrowLanes, ROUNDOFF, Whiten};
 
 /// Sizes within which products of single-precision numbers neither overflow nor lose digits to underflow.
 const SIZES: std::ops::RangeInclusive<f64> = 1e-25..=1e25;
@@ -52,6 +52,6 @@ impl NarrowPrepared {
 
     pub(super) fn joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
         let Self { factors, offsets, constants, .. } = self;
-        set.run(NarrowWhiten { block, factors, offsets, constants, out });
+        set.run(Whiten { block, factors, offsets, constants, out });
     }
 }
