@@ -16,6 +16,8 @@ pub(crate) const CHUNK_ROWS: usize = 1024;
 const SOFT_BLOCKS: usize = 16;
 /// Blocks sorted by label together: a whole chunk, so that components have rows enough to fill blocks.
 const LABELLED_BLOCKS: usize = CHUNK_ROWS / LANES;
+/// How far ahead of a block that is loaded the machine is told what comes.
+const BLOCKS_AHEAD: usize = 4;
 /// Counts up to this are split draw by draw; larger ones by binomial draws.
 const SPLIT_BY_DRAWS: f64 = 64.0;
 
@@ -82,8 +84,11 @@ impl<F: Family> Worker<F> {
         while first < end {
             let n_blocks = group_blocks.min(end - first);
             self.load(shared, first, n_blocks);
-            shared.loader.prefetch(first + n_blocks..first + 2 * n_blocks);
-            tally.weight += flat(&self.row_weights[..n_blocks]).sum::<f64>();
+            tally.weight += if shared.rows.weights().is_some() {
+                flat(&self.row_weights[..n_blocks]).sum::<f64>()
+            } else {
+                (((first + n_blocks) * LANES).min(shared.rows.n_rows()) - first * LANES) as f64
+            };
             match shared.assignment {
                 Assignment::Soft => self.soft(shared, n_blocks, tally),
                 Assignment::Sampled(address) if shared.split_counts => {
@@ -101,6 +106,7 @@ impl<F: Family> Worker<F> {
     fn load(&mut self, shared: &Shared<'_, F>, first: usize, n_blocks: usize) {
         let n_columns = shared.rows.n_columns();
         for (i, block) in self.blocks.chunks_exact_mut(n_columns + 1).take(n_blocks).enumerate() {
+            shared.loader.prefetch(first + i + BLOCKS_AHEAD);
             shared.loader.load(shared.set, first + i, &mut block[..n_columns]);
             shared.rows.load_weights(first + i, &mut self.row_weights[i]);
         }

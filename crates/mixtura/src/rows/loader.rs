@@ -1,7 +1,5 @@
 //! Loads blocks of rows for a pass: widened, normalized, centred.
 
-use std::ops::Range;
-
 use super::private::{Storage, Values};
 use super::{Rows, Scalar};
 use crate::kernels::{Centre, InstructionSet, LANES, Lanes, Transpose, prefetch};
@@ -33,10 +31,10 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Asks the machine to bring blocks near that will be loaded soon.
-    pub(crate) fn prefetch(&self, blocks: Range<usize>) {
+    /// Asks the machine to bring a block near that will be loaded soon, if there is such a block.
+    pub(crate) fn prefetch(&self, block: usize) {
         let width = LANES * self.offset.len();
-        let range = blocks.start * width..(blocks.end * width).min(self.rows.n_rows * self.offset.len());
+        let range = block * width..(block + 1) * width;
         match &self.rows.values {
             Values::F64(storage) => prefetch(storage.values().get(range).unwrap_or_default()),
             Values::F32(storage) => prefetch(storage.values().get(range).unwrap_or_default()),
