@@ -5,7 +5,7 @@ use rand_distr::{Binomial, Distribution};
 use super::{Assignment, Tally};
 use crate::family::{Family, Group};
 use crate::kernels::{
-    Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Softmax, flat,
+    Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Scale, Softmax, flat,
 };
 use crate::random::{Address, Purpose, uniform};
 use crate::rows::{Loader, Rows};
@@ -117,10 +117,8 @@ impl<F: Family> Worker<F> {
         for block in 0..n_blocks {
             let sum = self.posterior(shared, block, tally);
             let weights = &mut self.weights[block * shared.n_components..][..shared.n_components];
-            let factor: [f64; LANES] = std::array::from_fn(|lane| self.row_weights[block][lane] / sum[lane]);
-            for (weights, joint) in weights.iter_mut().zip(&self.joint) {
-                *weights = Lanes(std::array::from_fn(|lane| joint[lane] * factor[lane]));
-            }
+            let factor = Lanes(std::array::from_fn(|lane| self.row_weights[block][lane] / sum[lane]));
+            shared.set.run(Scale { columns: &self.joint, weight: &factor, out: weights });
         }
         self.add_weighted(shared, n_blocks, tally);
     }
