@@ -4,7 +4,7 @@ use super::{Rows, Scalar, private::Storage};
 use crate::Error;
 use crate::kernels::LANES;
 
-/// Collects values into blocks of [`LANES`] rows, so that a reader needs no second copy.
+/// Collects values into blocks of 16 rows, so that a reader needs no second copy.
 ///
 /// ```
 /// use mixtura::rows::RowsBuilder;
