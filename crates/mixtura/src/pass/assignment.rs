@@ -9,8 +9,8 @@ use crate::random::Address;
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// In single precision where its draw is certainly that of double precision, else in double.
-    /// Labels and statistics are bit for bit the same; the likelihood of a round errs by less than
-    /// 1e-4 nats a row, typically 1e-7.
+    /// Labels and statistics are bit for bit the same; the likelihood of a round may err, by at most
+    /// a quarter of a bit a row.
     #[default]
     Certified,
     /// In double precision throughout.

@@ -101,7 +101,7 @@ fn estimate(
             *entry = share * *entry + (1.0 - share) * old;
         }
     }
-    let recentred = widen_where_digits_are_lost(&mut covariance, &shift);
+    let recentred = widen_where_digits_are_lost(&mut covariance, &shift, floor);
     let clipped = raise_to_floor(&mut covariance, n, floor);
     // A pivot within rounding of zero is no variance.
     if cholesky(&covariance, n, 4.0 * n as f64 * f64::EPSILON).is_err() {
@@ -121,9 +121,14 @@ const LOST: f64 = 1e-10;
 
 /// Widens a covariance whose digits drowned in the distance of its rows from the centre, enough
 /// that the next pass takes them about the component's own mean; true if it was.
-fn widen_where_digits_are_lost(covariance: &mut [f64], shift: &[f64]) -> bool {
+fn widen_where_digits_are_lost(covariance: &mut [f64], shift: &[f64], floor: &Floor) -> bool {
     let n = shift.len();
-    let is_lost = |d: usize| covariance[d * n + d] < LOST * shift[d] * shift[d];
+    let is_lost = |d: usize| {
+        let noise = LOST * shift[d] * shift[d];
+        // Noise under the floor, or of the last bits of a column that is constant here, does no harm.
+        let least = floor.least[d].max(f64::EPSILON * floor.scale[d]);
+        noise > least * least && covariance[d * n + d] < noise
+    };
     if !(0..n).any(is_lost) {
         return false;
     }
@@ -171,6 +176,17 @@ mod tests {
         let mut high = vec![4.0, 0.3, 0.3, 50.0];
         assert!(!raise_to_floor(&mut high, 2, &floor(0.01)));
         assert_eq!(high, [4.0, 0.3, 0.3, 50.0]);
+    }
+
+    #[test]
+    fn only_noise_above_the_floor_counts_as_lost_digits() {
+        let lost = |variance: f64, shift: f64, regularization: f64| {
+            widen_where_digits_are_lost(&mut [variance, 0.0, 0.0, 1.0], &[shift, 0.0], &floor(regularization))
+        };
+        assert!(lost(0.0, 1e6, 1e-9) && lost(0.0, 1.0, 0.0));
+        // A column that is constant within the component, about its own mean: rounding, nothing lost.
+        assert!(!lost(0.0, 1e-16, 1e-9) && !lost(-1e-34, 1e-17, 0.0));
+        assert!(!lost(1.0, 1e4, 1e-9));
     }
 
     #[test]
