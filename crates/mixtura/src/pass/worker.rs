@@ -16,8 +16,6 @@ pub(crate) const CHUNK_ROWS: usize = 1024;
 const SOFT_BLOCKS: usize = 16;
 /// Blocks sorted by label together: a whole chunk, so that components have rows enough to fill blocks.
 const LABELLED_BLOCKS: usize = CHUNK_ROWS / LANES;
-/// How far ahead of a block that is loaded the machine is told what comes.
-const BLOCKS_AHEAD: usize = 4;
 /// Counts up to this are split draw by draw; larger ones by binomial draws.
 const SPLIT_BY_DRAWS: f64 = 64.0;
 
@@ -37,6 +35,8 @@ pub(crate) struct Shared<'a, F: Family> {
 /// Buffers of one worker, kept from round to round.
 pub(crate) struct Worker<F: Family> {
     n_components: usize,
+    /// The first block of the next group, brought near while this one is worked on.
+    next: usize,
     blocks: Vec<Lanes>,
     row_weights: Vec<Lanes>,
     joint: Vec<Lanes>,
@@ -55,6 +55,7 @@ impl<F: Family> Worker<F> {
         let n_components = components.n_components();
         Self {
             n_components,
+            next: 0,
             blocks: vec![Lanes::all(1.0); LABELLED_BLOCKS * (components.n_columns() + 1)],
             row_weights: vec![Lanes::all(0.0); LABELLED_BLOCKS],
             joint: vec![Lanes::all(0.0); n_components],
@@ -83,6 +84,7 @@ impl<F: Family> Worker<F> {
         let mut first = chunk * CHUNK_BLOCKS;
         while first < end {
             let n_blocks = group_blocks.min(end - first);
+            self.next = first + n_blocks;
             self.load(shared, first, n_blocks);
             tally.weight += if shared.rows.weights().is_some() {
                 flat(&self.row_weights[..n_blocks]).sum::<f64>()
@@ -106,7 +108,6 @@ impl<F: Family> Worker<F> {
     fn load(&mut self, shared: &Shared<'_, F>, first: usize, n_blocks: usize) {
         let n_columns = shared.rows.n_columns();
         for (i, block) in self.blocks.chunks_exact_mut(n_columns + 1).take(n_blocks).enumerate() {
-            shared.loader.prefetch(first + i + BLOCKS_AHEAD);
             shared.loader.load(shared.set, first + i, &mut block[..n_columns]);
             shared.rows.load_weights(first + i, &mut self.row_weights[i]);
         }
@@ -158,6 +159,8 @@ impl<F: Family> Worker<F> {
         tally: &mut Tally<F::Moments>,
     ) {
         let n_columns = shared.rows.n_columns();
+        shared.loader.prefetch(self.next + block);
+        shared.loader.prefetch(self.next + block + 1);
         let (first, second) = self.blocks[block * (n_columns + 1)..].split_at(n_columns + 1);
         let (first, second) = (&first[..n_columns], &second[..n_columns]);
         let radius = shared.set.run(Narrow { first, second, out: &mut self.narrow_block });
@@ -265,6 +268,7 @@ impl<F: Family> Worker<F> {
     fn posterior(&mut self, shared: &Shared<'_, F>, block: usize, tally: &mut Tally<F::Moments>) -> Lanes {
         let stride = shared.rows.n_columns() + 1;
         let lanes = &self.blocks[block * stride..][..stride];
+        shared.loader.prefetch(self.next + block);
         F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
         let evidence = shared.set.run(Softmax { ln: &mut self.joint });
         let weights = &self.row_weights[block];
