@@ -35,71 +35,64 @@ pub(crate) struct DotProducts<'a> {
 impl DotProducts<'_> {
     /// Adds all products to `out`.
     pub(crate) fn add_to(&self, set: InstructionSet, out: &mut [f64], out_stride: usize) {
-        for m in (0..self.left.n).step_by(TALL) {
-            for n in (0..self.right.n).step_by(WIDE) {
-                let out = &mut out[m * out_stride + n..];
-                match (self.left.n - m, self.right.n - n) {
-                    (1, 1) => self.tile::<1, 1>(set, (m, n), out, out_stride),
-                    (1, 2) => self.tile::<1, 2>(set, (m, n), out, out_stride),
-                    (1, _) => self.tile::<1, 3>(set, (m, n), out, out_stride),
-                    (2, 1) => self.tile::<2, 1>(set, (m, n), out, out_stride),
-                    (2, 2) => self.tile::<2, 2>(set, (m, n), out, out_stride),
-                    (2, _) => self.tile::<2, 3>(set, (m, n), out, out_stride),
-                    (3, 1) => self.tile::<3, 1>(set, (m, n), out, out_stride),
-                    (3, 2) => self.tile::<3, 2>(set, (m, n), out, out_stride),
-                    (3, _) => self.tile::<3, 3>(set, (m, n), out, out_stride),
-                    (_, 1) => self.tile::<4, 1>(set, (m, n), out, out_stride),
-                    (_, 2) => self.tile::<4, 2>(set, (m, n), out, out_stride),
-                    (_, _) => self.tile::<4, 3>(set, (m, n), out, out_stride),
-                }
+        let n_strips = self.left.n.div_ceil(TALL);
+        let mut m = 0;
+        for strip in 0..n_strips {
+            // As even as can be: a strip of one or two rows would leave the machine waiting for its own sums.
+            let height = (self.left.n - m).div_ceil(n_strips - strip);
+            let out = &mut out[m * out_stride..];
+            match height {
+                1 => set.run(self.strip::<1>(m, out, out_stride)),
+                2 => set.run(self.strip::<2>(m, out, out_stride)),
+                3 => set.run(self.strip::<3>(m, out, out_stride)),
+                _ => set.run(self.strip::<4>(m, out, out_stride)),
             }
+            m += height;
         }
     }
 
-    #[inline]
-    fn tile<const M: usize, const N: usize>(
-        &self,
-        set: InstructionSet,
-        (m, n): (usize, usize),
-        out: &mut [f64],
-        out_stride: usize,
-    ) {
-        let mut sums = [[[0.0; WIDTH]; N]; M];
-        set.run(Tile {
-            left: &self.left.blocks[self.left.first + m..],
-            left_stride: self.left.stride,
-            right: &self.right.blocks[self.right.first + n..],
-            right_stride: self.right.stride,
-            n_blocks: self.n_blocks,
-            sums: &mut sums,
-        });
-        for (sums, out) in sums.iter().zip(out.chunks_mut(out_stride)) {
-            for (sum, out) in sums.iter().zip(out) {
-                *out += (sum[0] + sum[2]) + (sum[1] + sum[3]);
-            }
-        }
+    #[inline(always)]
+    fn strip<'a, const M: usize>(&'a self, m: usize, out: &'a mut [f64], out_stride: usize) -> Strip<'a, M> {
+        let Self { left, right, n_blocks } = *self;
+        Strip { left: Side { first: left.first + m, ..left }, right, n_blocks, out, out_stride }
     }
 }
 
-/// M × N dot products at once, each as four partial sums; small enough to stay in registers.
-struct Tile<'a, const M: usize, const N: usize> {
-    left: &'a [Lanes],
-    left_stride: usize,
-    right: &'a [Lanes],
-    right_stride: usize,
+/// M rows of the left side with all of the right, a tile of a few at a time.
+struct Strip<'a, const M: usize> {
+    left: Side<'a>,
+    right: Side<'a>,
     n_blocks: usize,
-    sums: &'a mut [[[f64; WIDTH]; N]; M],
+    out: &'a mut [f64],
+    out_stride: usize,
 }
 
-impl<const M: usize, const N: usize> Kernel for Tile<'_, M, N> {
+impl<const M: usize> Kernel for Strip<'_, M> {
     type Output = ();
 
     #[inline(always)]
-    fn run<A: Arithmetic>(self) {
+    fn run<A: Arithmetic>(mut self) {
+        let n = self.right.n / WIDE * WIDE;
+        for n in (0..n).step_by(WIDE) {
+            self.tile::<A, WIDE>(n);
+        }
+        match self.right.n - n {
+            1 => self.tile::<A, 1>(n),
+            2 => self.tile::<A, 2>(n),
+            _ => {}
+        }
+    }
+}
+
+impl<const M: usize> Strip<'_, M> {
+    /// M × N dot products at once, each as four partial sums; small enough to stay in registers.
+    #[inline(always)]
+    fn tile<A: Arithmetic, const N: usize>(&mut self, n: usize) {
+        let (left, right) = (&self.left.blocks[self.left.first..], &self.right.blocks[self.right.first + n..]);
         let mut sums = [[[0.0; WIDTH]; N]; M];
         for block in 0..self.n_blocks {
-            let a: &[Lanes; M] = self.left[block * self.left_stride..].first_chunk().expect("invariant: left rows");
-            let b: &[Lanes; N] = self.right[block * self.right_stride..].first_chunk().expect("invariant: right rows");
+            let a: &[Lanes; M] = left[block * self.left.stride..].first_chunk().expect("invariant: left rows");
+            let b: &[Lanes; N] = right[block * self.right.stride..].first_chunk().expect("invariant: right rows");
             for quarter in 0..LANES / WIDTH {
                 for m in 0..M {
                     for n in 0..N {
@@ -111,7 +104,14 @@ impl<const M: usize, const N: usize> Kernel for Tile<'_, M, N> {
                 }
             }
         }
-        *self.sums = sums;
+        // Kept apart from the loop: the compiler would rather add across lanes inside it.
+        let sums = std::hint::black_box(sums);
+        for (m, sums) in sums.iter().enumerate() {
+            let out: &mut [f64; N] = self.out[m * self.out_stride + n..].first_chunk_mut().expect("invariant: room");
+            for (out, sum) in out.iter_mut().zip(sums) {
+                *out += (sum[0] + sum[2]) + (sum[1] + sum[3]);
+            }
+        }
     }
 }
 
