@@ -92,7 +92,7 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         scratch: &mut Self::Scratch,
         moments: &mut Self::Moments,
     );
-    /// Adds rows that belong to one component each.
+    /// Adds rows that belong to one component each, or to none if their label is [`NO_LABEL`].
     #[doc(hidden)]
     fn add_labelled(
         prepared: &Self::Prepared,
@@ -137,6 +137,9 @@ pub trait Sampler: Sync {
     /// Draws one row from a component.
     fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]);
 }
+
+/// Stands for the label of a row that weighs nothing.
+pub(crate) const NO_LABEL: u32 = u32::MAX;
 
 /// A few blocks of rows on their way through a pass.
 #[derive(Clone, Copy)]

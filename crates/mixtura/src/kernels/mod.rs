@@ -25,6 +25,6 @@ pub(crate) use lanes::{LANES, flat};
 pub(crate) use load::{Centre, Transpose};
 pub use narrow::{ErrorBound, NarrowLanes};
 pub(crate) use narrow::{Narrow, NarrowDraw, ROUNDOFF};
-pub(crate) use posterior::{Draw, Largest, Softmax};
+pub(crate) use posterior::{Draw, Largest, Share, Softmax};
 pub(crate) use products::{Products, Scale};
 pub(crate) use whiten::Whiten;

@@ -47,6 +47,30 @@ impl Kernel for Softmax<'_> {
     }
 }
 
+/// Turns what [`Softmax`] left into shares of each row's weight.
+pub(crate) struct Share<'a> {
+    /// Unnormalised posteriors, a `Lanes` for each component.
+    pub posterior: &'a [Lanes],
+    /// Their sums.
+    pub sum: &'a Lanes,
+    /// Row weights.
+    pub weight: &'a Lanes,
+    /// The result.
+    pub out: &'a mut [Lanes],
+}
+
+impl Kernel for Share<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let factor: [f64; LANES] = std::array::from_fn(|lane| self.weight[lane] / self.sum[lane]);
+        for (posterior, out) in self.posterior.iter().zip(self.out) {
+            out.0 = std::array::from_fn(|lane| posterior[lane] * factor[lane]);
+        }
+    }
+}
+
 /// Draws a component for each row: the first whose cumulative weight exceeds `uniform · sum`.
 ///
 /// `sum` must be the plain sum of `weights` in order, so that the last positive one always exceeds.
@@ -108,7 +132,7 @@ impl Kernel for Largest<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::InstructionSet;
+    use super::super::{InstructionSet, flat};
     use super::*;
 
     fn block(values: &[f64], n: usize) -> Vec<Lanes> {
@@ -127,6 +151,12 @@ mod tests {
                 prop_assert!((evidence.sum[lane] - sum).abs() <= 1e-13 * sum);
                 prop_assert!((evidence.log2_density[lane] - (max + sum.log2())).abs() <= 1e-12 * max.abs().max(1.0));
                 prop_assert_eq!(evidence.sum[lane], weights.iter().map(|w| w[lane]).sum::<f64>());
+            }
+            let mut shares = weights.clone();
+            let (posterior, sum, weight) = (&weights[..], &evidence.sum, &Lanes::all(2.5));
+            InstructionSet::detect().run(Share { posterior, sum, weight, out: &mut shares });
+            for (share, posterior) in flat(&shares).zip(flat(&weights).zip(evidence.sum.iter().cycle())) {
+                prop_assert!((share - 2.5 * posterior.0 / posterior.1).abs() <= 4.0 * f64::EPSILON * share);
             }
         }
 

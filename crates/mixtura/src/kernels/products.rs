@@ -29,13 +29,19 @@ impl Kernel for Products<'_> {
     }
 }
 
-/// `out = columns · weight`, for the columns of one block.
+/// `out[b][c] = blocks[b][first + c] · weights[b]`: a few columns of every block, weighted.
 pub(crate) struct Scale<'a> {
-    /// The columns.
-    pub columns: &'a [Lanes],
-    /// A weight for each row.
-    pub weight: &'a Lanes,
-    /// The result.
+    /// Blocks of `stride` columns each.
+    pub blocks: &'a [Lanes],
+    /// Columns of a block.
+    pub stride: usize,
+    /// The columns that are weighted.
+    pub columns: std::ops::Range<usize>,
+    /// Row weights of the first block; those of the others follow every `weight_stride`.
+    pub weights: &'a [Lanes],
+    /// From the weights of one block to those of the next.
+    pub weight_stride: usize,
+    /// The result, as many `Lanes` for each block as there are columns.
     pub out: &'a mut [Lanes],
 }
 
@@ -44,9 +50,12 @@ impl Kernel for Scale<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) {
-        let weight = self.weight.0;
-        for (column, out) in self.columns.iter().zip(self.out) {
-            out.0 = std::array::from_fn(|lane| column[lane] * weight[lane]);
+        let blocks = self.blocks.chunks_exact(self.stride).zip(self.weights.iter().step_by(self.weight_stride));
+        for ((block, weight), out) in blocks.zip(self.out.chunks_exact_mut(self.columns.len())) {
+            let weight = weight.0;
+            for (column, out) in block[self.columns.clone()].iter().zip(out) {
+                out.0 = std::array::from_fn(|lane| column[lane] * weight[lane]);
+            }
         }
     }
 }
@@ -65,17 +74,19 @@ mod tests {
             let pairs = [(0, 0), (1, 0), (2, 1), (2, 2)];
             let mut out = vec![Lanes::all(0.0); 8];
             InstructionSet::detect().run(Products { blocks: &blocks, stride: 3, pairs: &pairs, out: &mut out });
-            let mut scaled = vec![Lanes::all(0.0); 3];
-            InstructionSet::detect().run(Scale { columns: &blocks[..3], weight: &blocks[4], out: &mut scaled });
+            let mut scaled = vec![Lanes::all(0.0); 4];
+            let (weights, out) = (&blocks[2..], &mut scaled);
+            InstructionSet::detect().run(Scale { blocks: &blocks, stride: 3, columns: 1..3, weights, weight_stride: 2, out });
             for lane in 0..LANES {
                 for block in 0..2 {
                     for (p, &(i, j)) in pairs.iter().enumerate() {
                         let expected = blocks[block * 3 + i as usize][lane] * blocks[block * 3 + j as usize][lane];
                         prop_assert_eq!(out[block * 4 + p][lane], expected);
                     }
-                }
-                for column in 0..3 {
-                    prop_assert_eq!(scaled[column][lane], blocks[column][lane] * blocks[4][lane]);
+                    for column in 0..2 {
+                        let expected = blocks[block * 3 + 1 + column][lane] * blocks[2 + block * 2][lane];
+                        prop_assert_eq!(scaled[block * 2 + column][lane], expected);
+                    }
                 }
             }
         }

@@ -3,9 +3,9 @@
 use rand_distr::{Binomial, Distribution};
 
 use super::{Assignment, Tally};
-use crate::family::{Family, Group};
+use crate::family::{Family, Group, NO_LABEL};
 use crate::kernels::{
-    Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Scale, Softmax, flat,
+    Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Share, Softmax, flat,
 };
 use crate::random::{Address, Purpose, uniform};
 use crate::rows::{Loader, Rows};
@@ -118,8 +118,8 @@ impl<F: Family> Worker<F> {
         for block in 0..n_blocks {
             let sum = self.posterior(shared, block, tally);
             let weights = &mut self.weights[block * shared.n_components..][..shared.n_components];
-            let factor = Lanes(std::array::from_fn(|lane| self.row_weights[block][lane] / sum[lane]));
-            shared.set.run(Scale { columns: &self.joint, weight: &factor, out: weights });
+            let (posterior, weight) = (&self.joint, &self.row_weights[block]);
+            shared.set.run(Share { posterior, sum: &sum, weight, out: weights });
         }
         self.add_weighted(shared, n_blocks, tally);
     }
@@ -284,8 +284,13 @@ impl<F: Family> Worker<F> {
     }
 
     fn add_labelled(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
-        let (group, labels) = (group(shared, &self.blocks, &self.row_weights, n_blocks), &self.labels);
-        let labels = &labels[..n_blocks * LANES];
+        let (group, labels) = (group(shared, &self.blocks, &self.row_weights, n_blocks), &mut self.labels);
+        let labels = &mut labels[..n_blocks * LANES];
+        // Weights of 0 stand past the last row, and anywhere among rows that have weights.
+        let whole = if group.unit_weights { (n_blocks - 1) * LANES } else { 0 };
+        for (label, weight) in labels.iter_mut().zip(flat(group.weights)).skip(whole) {
+            *label = if weight > 0.0 { *label } else { NO_LABEL };
+        }
         F::add_labelled(shared.prepared, shared.set, group, labels, &mut self.scratch, &mut tally.moments);
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::matrix::packed;
 use super::FullPrepared;
 use crate::family::{Group, Moments};
-use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Scale, Side, flat};
+use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Scale, Side};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
 const PAIRS_AT_A_TIME: usize = 6;
@@ -13,6 +13,8 @@ const PAIRS_AT_A_TIME: usize = 6;
 const FEW_COMPONENTS: usize = 4;
 /// Rows of a triangle updated at a time; the height of a tile of dot products.
 const TRIANGLE_STEP: usize = 4;
+/// Components whose rows are laid out at a time: the places they go to stay in the L1 cache.
+const LABELS_AT_A_TIME: usize = 32;
 
 /// For each component Σw·(x,1)(x,1)ᵀ about its centre, as a packed lower triangle, and Σw².
 ///
@@ -28,29 +30,40 @@ pub struct FullMoments {
 /// Buffers of one worker.
 #[derive(Debug)]
 pub struct FullScratch {
-    shifted: Vec<Lanes>,
-    left: Vec<Lanes>,
+    /// Rows shifted or laid out by component, as blocks.
+    rows: Vec<Lanes>,
+    /// Weights of rows that are laid out, a `Lanes` for each block.
+    row_weights: Vec<Lanes>,
+    /// A few columns of every block, weighted.
+    strip: Vec<Lanes>,
     products: Vec<Lanes>,
+    /// A few rows of a square matrix.
     square: Vec<f64>,
-    order: Vec<u32>,
-    ends: Vec<u32>,
+    /// For each component how many rows carry its label.
+    counts: Vec<u32>,
+    /// For each component being laid out the place of its next row.
+    places: Vec<u32>,
 }
 
 impl FullScratch {
     pub(super) fn new(n_components: usize, n_columns: usize, n_blocks: usize) -> Self {
+        let stride = n_columns + 1;
+        // Laid out by component, every one of them may leave a block unfilled.
+        let n_laid_out = n_blocks + n_components.min(LABELS_AT_A_TIME);
         Self {
-            shifted: vec![Lanes::all(0.0); (n_columns + 1) * n_blocks],
-            left: vec![Lanes::all(0.0); (n_columns + 1) * n_blocks],
+            rows: vec![Lanes::all(0.0); stride * n_laid_out],
+            row_weights: vec![Lanes::all(0.0); n_laid_out],
+            strip: vec![Lanes::all(0.0); TRIANGLE_STEP * n_laid_out],
             products: vec![Lanes::all(0.0); PAIRS_AT_A_TIME * n_blocks],
-            square: vec![0.0; (n_columns + 1) * (n_columns + 1)],
-            order: vec![0; n_blocks * LANES],
-            ends: vec![0; n_components + 1],
+            square: vec![0.0; TRIANGLE_STEP * stride],
+            counts: vec![0; n_components],
+            places: vec![0; LABELS_AT_A_TIME],
         }
     }
 
     /// The block less `shift`.
     pub(super) fn shifted(&mut self, block: &[Lanes], shift: &[f64]) -> &[Lanes] {
-        let out = &mut self.shifted[..block.len()];
+        let out = &mut self.rows[..block.len()];
         for ((out, block), shift) in out.iter_mut().zip(block).zip(shift) {
             *out = Lanes(block.map(|x| x - shift));
         }
@@ -158,15 +171,9 @@ impl FullMoments {
         (component, n_components, weights): (usize, usize, &[Lanes]),
         scratch: &mut FullScratch,
     ) {
-        let stride = self.n_columns + 1;
-        let n_blocks = group.blocks.len() / stride;
-        for (block, columns) in group.blocks.chunks_exact(stride).enumerate() {
-            let weight = weights[block * n_components + component];
-            let out = &mut scratch.left[block * stride..][..stride];
-            set.run(Scale { columns, weight: &weight, out });
-        }
-        let left = &scratch.left[..n_blocks * stride];
-        add_triangle(set, left, group.blocks, &mut scratch.square, self.triangle_mut(component));
+        let weights = Some(Weights { blocks: &weights[component..], stride: n_components });
+        let FullScratch { strip, square, .. } = scratch;
+        add_triangle(set, group.blocks, weights, strip, square, self.triangle_mut(component));
     }
 
     /// A component about its own mean: rows shifted and weighted for it alone.
@@ -178,20 +185,11 @@ impl FullMoments {
         shift: &[f64],
         scratch: &mut FullScratch,
     ) {
-        let stride = self.n_columns + 1;
-        let n_blocks = group.blocks.len() / stride;
-        for block in 0..n_blocks {
-            let weight = &weights[block * n_components + component];
-            for column in 0..stride {
-                let at = block * stride + column;
-                let shift = shift.get(column).copied().unwrap_or(0.0);
-                let shifted = group.blocks[at].map(|x| x - shift);
-                scratch.left[at] = Lanes(std::array::from_fn(|lane| shifted[lane] * weight[lane]));
-                scratch.shifted[at] = Lanes(shifted);
-            }
-        }
-        let (left, right) = (&scratch.left[..n_blocks * stride], &scratch.shifted[..n_blocks * stride]);
-        add_triangle(set, left, right, &mut scratch.square, self.triangle_mut(component));
+        let rows = &mut scratch.rows[..group.blocks.len()];
+        rows.copy_from_slice(group.blocks);
+        shift_rows(rows, shift);
+        let weights = Some(Weights { blocks: &weights[component..], stride: n_components });
+        add_triangle(set, rows, weights, &mut scratch.strip, &mut scratch.square, self.triangle_mut(component));
     }
 
     pub(super) fn add_labelled(
@@ -202,103 +200,127 @@ impl FullMoments {
         labels: &[u32],
         scratch: &mut FullScratch,
     ) {
-        sort_by_label(labels, group.weights, scratch);
-        for component in 0..prepared.n_components() {
-            let (first, end) = (scratch.ends[component] as usize, scratch.ends[component + 1] as usize);
-            if first == end {
-                continue;
+        let stride = self.n_columns + 1;
+        scratch.counts.fill(0);
+        for &label in labels {
+            if let Some(count) = scratch.counts.get_mut(label as usize) {
+                *count += 1;
             }
-            self.gather(group, component, first..end, prepared.shift(component), scratch);
-            let n_lanes = (end - first).div_ceil(LANES) * (self.n_columns + 1);
-            let right = &scratch.shifted[..n_lanes];
-            let left = if group.unit_weights { right } else { &scratch.left[..n_lanes] };
-            add_triangle(set, left, right, &mut scratch.square, self.triangle_mut(component));
+        }
+        for first in (0..prepared.n_components()).step_by(LABELS_AT_A_TIME) {
+            let components = first..prepared.n_components().min(first + LABELS_AT_A_TIME);
+            self.lay_out(group, labels, components.clone(), scratch);
+            let mut done = 0;
+            for component in components {
+                let n_blocks = scratch.counts[component].div_ceil(LANES as u32) as usize;
+                if n_blocks == 0 {
+                    continue;
+                }
+                let rows = &mut scratch.rows[done * stride..][..n_blocks * stride];
+                if let Some(shift) = prepared.shift(component) {
+                    shift_rows(rows, shift);
+                }
+                let weights = Weights { blocks: &scratch.row_weights[done..], stride: 1 };
+                let weights = (!group.unit_weights).then_some(weights);
+                add_triangle(set, rows, weights, &mut scratch.strip, &mut scratch.square, self.triangle_mut(component));
+                done += n_blocks;
+            }
         }
     }
 
-    /// Copies the rows of one component side by side: plain on the right, weighted on the left.
-    fn gather(
+    /// Copies the rows that carry some labels side by side: in blocks of their own for each label, in their own order.
+    fn lay_out(
         &mut self,
         group: Group<'_>,
-        component: usize,
-        rows: std::ops::Range<usize>,
-        shift: Option<&[f64]>,
+        labels: &[u32],
+        components: std::ops::Range<usize>,
         scratch: &mut FullScratch,
     ) {
         let stride = self.n_columns + 1;
-        let n_rows = rows.len();
-        let last = (n_rows - 1) / LANES * stride;
-        scratch.shifted[last..last + stride].fill(Lanes::all(0.0));
-        scratch.left[last..last + stride].fill(Lanes::all(0.0));
-        for (to, &row) in scratch.order[rows].iter().enumerate() {
-            let (block, lane) = (row as usize / LANES, row as usize % LANES);
-            let source = &group.blocks[block * stride..][..stride];
-            let target = &mut scratch.shifted[to / LANES * stride..][..stride];
-            for (target, source) in target.iter_mut().zip(source) {
-                target[to % LANES] = source[lane];
+        let mut done = 0;
+        for (place, &count) in scratch.places.iter_mut().zip(&scratch.counts[components.clone()]) {
+            *place = (done * LANES) as u32;
+            done += (count as usize).div_ceil(LANES);
+            if count as usize % LANES > 0 {
+                scratch.rows[(done - 1) * stride..][..stride].fill(Lanes::all(0.0));
+                scratch.row_weights[done - 1] = Lanes::all(0.0);
             }
-            if let Some(shift) = shift {
-                for (target, shift) in target.iter_mut().zip(shift) {
-                    target[to % LANES] -= shift;
+        }
+        let places = &mut scratch.places[..components.len()];
+        let blocks = group.blocks.chunks_exact(stride).zip(group.weights);
+        for (labels, (source, weights)) in labels.as_chunks::<LANES>().0.iter().zip(blocks) {
+            for (lane, &label) in labels.iter().enumerate() {
+                // Labels before the first wrap around and are too large as well.
+                let Some(place) = places.get_mut((label as usize).wrapping_sub(components.start)) else {
+                    continue;
+                };
+                let (to, to_lane) = (*place as usize / LANES, *place as usize % LANES);
+                *place += 1;
+                for (target, source) in scratch.rows[to * stride..][..stride].iter_mut().zip(source) {
+                    target[to_lane] = source[lane];
                 }
-            }
-            if !group.unit_weights {
-                let weight = group.weights[block][lane];
-                self.squared_weights[component] += weight * weight;
-                for (left, right) in scratch.left[to / LANES * stride..][..stride].iter_mut().zip(target) {
-                    left[to % LANES] = weight * right[to % LANES];
+                if !group.unit_weights {
+                    self.squared_weights[label as usize] += weights[lane] * weights[lane];
+                    scratch.row_weights[to][to_lane] = weights[lane];
                 }
             }
         }
         if group.unit_weights {
-            self.squared_weights[component] += n_rows as f64;
+            for (squared, &count) in self.squared_weights[components.clone()].iter_mut().zip(&scratch.counts[components]) {
+                *squared += f64::from(count);
+            }
         }
     }
 }
 
-/// Adds left · rightᵀ to a packed lower triangle, a few of its rows at a time.
-fn add_triangle(set: InstructionSet, left: &[Lanes], right: &[Lanes], square: &mut [f64], triangle: &mut [f64]) {
-    // The triangle of n rows has n(n+1)/2 numbers and the square n².
-    let stride = square.len().isqrt();
-    let n_blocks = right.len() / stride;
+/// Weights of rows: `blocks[b · stride]` are those of block b.
+#[derive(Clone, Copy)]
+struct Weights<'a> {
+    blocks: &'a [Lanes],
+    stride: usize,
+}
+
+/// Subtracts `shift` from all columns but the column of ones.
+fn shift_rows(rows: &mut [Lanes], shift: &[f64]) {
+    for block in rows.chunks_exact_mut(shift.len() + 1) {
+        for (column, shift) in block.iter_mut().zip(shift) {
+            *column = Lanes(column.map(|x| x - shift));
+        }
+    }
+}
+
+/// Adds Σ w·x·xᵀ to a packed lower triangle, a few of its rows at a time.
+fn add_triangle(
+    set: InstructionSet,
+    rows: &[Lanes],
+    weights: Option<Weights<'_>>,
+    strip: &mut [Lanes],
+    square: &mut [f64],
+    triangle: &mut [f64],
+) {
+    let stride = square.len() / TRIANGLE_STEP;
+    let n_blocks = rows.len() / stride;
     for first in (0..stride).step_by(TRIANGLE_STEP) {
         let n = TRIANGLE_STEP.min(stride - first);
-        let rows = &mut square[..n * stride];
-        rows.fill(0.0);
-        let left = Side { blocks: left, stride, first, n };
-        let right = Side { blocks: right, stride, first: 0, n: first + n };
-        DotProducts { left, right, n_blocks }.add_to(set, rows, stride);
-        for (i, row) in (first..first + n).zip(rows.chunks_exact(stride)) {
+        let left = match weights {
+            None => Side { blocks: rows, stride, first, n },
+            Some(weights) => {
+                let (columns, out) = (first..first + n, &mut strip[..n * n_blocks]);
+                let Weights { blocks: weights, stride: weight_stride } = weights;
+                set.run(Scale { blocks: rows, stride, columns, weights, weight_stride, out });
+                Side { blocks: strip, stride: n, first: 0, n }
+            }
+        };
+        let right = Side { blocks: rows, stride, first: 0, n: first + n };
+        let square = &mut square[..n * stride];
+        square.fill(0.0);
+        DotProducts { left, right, n_blocks }.add_to(set, square, stride);
+        for (i, row) in (first..first + n).zip(square.chunks_exact(stride)) {
             for (sum, addend) in triangle[packed(i, 0)..].iter_mut().zip(&row[..=i]) {
                 *sum += addend;
             }
         }
     }
-}
-
-/// Orders the rows of positive weight by label, in their own order within a label (counting sort):
-/// rows `order[ends[k]..ends[k + 1]]` carry label k.
-fn sort_by_label(labels: &[u32], weights: &[Lanes], scratch: &mut FullScratch) {
-    let ends = &mut scratch.ends;
-    ends.fill(0);
-    for (&label, weight) in labels.iter().zip(flat(weights)) {
-        ends[label as usize] += u32::from(weight > 0.0);
-    }
-    let mut total = 0;
-    for end in ends.iter_mut() {
-        let n = *end;
-        *end = total;
-        total += n;
-    }
-    // Each slot now holds the first place of its label, and after the loop the first of the next.
-    for (row, (&label, weight)) in labels.iter().zip(flat(weights)).enumerate() {
-        if weight > 0.0 {
-            scratch.order[ends[label as usize] as usize] = row as u32;
-            ends[label as usize] += 1;
-        }
-    }
-    ends.rotate_right(1);
-    ends[0] = 0;
 }
 
 impl Moments for FullMoments {
