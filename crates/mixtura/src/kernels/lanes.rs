@@ -15,6 +15,13 @@ impl Lanes {
     pub(crate) const fn all(value: f64) -> Self {
         Self([value; LANES])
     }
+
+    /// The sum over the rows: halves first, so that lanes are added side by side.
+    #[inline(always)]
+    pub(crate) fn sum(&self) -> f64 {
+        let quarter = |i: usize| (self.0[i] + self.0[i + 8]) + (self.0[i + 4] + self.0[i + 12]);
+        (quarter(0) + quarter(2)) + (quarter(1) + quarter(3))
+    }
 }
 
 impl Deref for Lanes {

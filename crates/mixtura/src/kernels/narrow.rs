@@ -102,10 +102,8 @@ impl ErrorBound {
 pub(crate) struct NarrowDrawn {
     /// The labels.
     pub labels: [u32; NARROW_LANES],
-    /// Whether a row that weighs something is not certain to have the label of double precision.
-    pub unsure: [bool; NARROW_LANES],
-    /// How many rows those are.
-    pub n_unsure: usize,
+    /// 1 for a row that weighs something and is not certain to have the label of double precision, else 0.
+    pub unsure: [u32; NARROW_LANES],
     /// Σ w log₂ p of the other rows.
     pub log2_likelihood: f64,
 }
@@ -152,24 +150,27 @@ impl Kernel for NarrowDraw<'_> {
                 passed_high[lane] += u32::from(cumulative[lane] <= high[lane]);
             }
         }
-        let mut drawn =
-            NarrowDrawn { labels: passed_low, unsure: [false; NARROW_LANES], n_unsure: 0, log2_likelihood: 0.0 };
         let mut log2_density = [0.0; NARROW_LANES];
         for lane in 0..NARROW_LANES {
             log2_density[lane] = f64::from(max[lane]) + log2::<A>(f64::from(total[lane])) + self.bound.common;
         }
-        for half in 0..2 {
-            for lane in 0..LANES {
-                let at = half * LANES + lane;
-                let weight = self.weights[half][lane];
-                // Written so that a NaN anywhere is not certain.
-                let certain = passed_low[at] == passed_high[at] && margin[at] <= LARGEST_MARGIN && zero[at] == 0.0;
-                drawn.unsure[at] = !certain && weight > 0.0;
-                drawn.n_unsure += usize::from(drawn.unsure[at]);
-                drawn.log2_likelihood += if certain { weight * log2_density[at] } else { 0.0 };
-            }
+        let mut unsure = [0u32; NARROW_LANES];
+        let mut certain = [0.0; NARROW_LANES];
+        for lane in 0..NARROW_LANES {
+            // Written so that a NaN anywhere is not certain, and without branches.
+            let is_certain =
+                (passed_low[lane] == passed_high[lane]) & (margin[lane] <= LARGEST_MARGIN) & (zero[lane] == 0.0);
+            unsure[lane] = u32::from(!is_certain);
+            certain[lane] = if is_certain { log2_density[lane] } else { 0.0 };
         }
-        drawn
+        let mut weighted = [0.0; LANES];
+        for lane in 0..LANES {
+            let (first, second) = (self.weights[0][lane], self.weights[1][lane]);
+            weighted[lane] = first * certain[lane] + second * certain[LANES + lane];
+            unsure[lane] &= u32::from(first > 0.0);
+            unsure[LANES + lane] &= u32::from(second > 0.0);
+        }
+        NarrowDrawn { labels: passed_low, unsure, log2_likelihood: Lanes(weighted).sum() }
     }
 }
 

@@ -174,8 +174,8 @@ impl<F: Family> Worker<F> {
         });
         self.labels[block * LANES..][..2 * LANES].copy_from_slice(&drawn.labels);
         tally.ln_likelihood += drawn.log2_likelihood * std::f64::consts::LN_2;
-        if drawn.n_unsure > 0 {
-            let unsure = drawn.unsure.iter().enumerate().filter(|(_, unsure)| **unsure);
+        if drawn.unsure.iter().sum::<u32>() > 0 {
+            let unsure = drawn.unsure.iter().enumerate().filter(|(_, unsure)| **unsure > 0);
             self.unsure.extend(unsure.map(|(lane, _)| (block * LANES + lane) as u32));
         }
     }
@@ -272,8 +272,8 @@ impl<F: Family> Worker<F> {
         F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
         let evidence = shared.set.run(Softmax { ln: &mut self.joint });
         let weights = &self.row_weights[block];
-        let sum: f64 = evidence.log2_density.iter().zip(weights.iter()).map(|(density, weight)| density * weight).sum();
-        tally.ln_likelihood += sum * std::f64::consts::LN_2;
+        let weighted = Lanes(std::array::from_fn(|lane| evidence.log2_density[lane] * weights[lane]));
+        tally.ln_likelihood += weighted.sum() * std::f64::consts::LN_2;
         evidence.sum
     }
 
