@@ -19,7 +19,7 @@ mod whiten;
 pub use dispatch::InstructionSet;
 pub(crate) use dispatch::{Arithmetic, Kernel, prefetch};
 pub(crate) use dots::{DotProducts, Side};
-pub(crate) use elementary::scalar_ln;
+pub(crate) use elementary::{LEAST_EXPONENT, scalar_ln};
 pub use lanes::Lanes;
 pub(crate) use lanes::{LANES, flat};
 pub(crate) use load::{Centre, Transpose};

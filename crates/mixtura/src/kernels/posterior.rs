@@ -8,6 +8,8 @@ use super::{Arithmetic, Kernel, LANES, Lanes};
 pub(crate) struct Softmax<'a> {
     /// A `Lanes` for each component.
     pub ln: &'a mut [Lanes],
+    /// For each component the exponent below which its share of a row counts as zero.
+    pub least: &'a [f64],
 }
 
 /// What [`Softmax`] says about the rows.
@@ -30,11 +32,11 @@ impl Kernel for Softmax<'_> {
             }
         }
         let mut sum = [0.0; LANES];
-        for ln in self.ln.iter_mut() {
+        for (ln, &least) in self.ln.iter_mut().zip(self.least) {
             for lane in 0..LANES {
                 ln[lane] -= max[lane];
             }
-            *ln = exp2_lanes::<A>(ln);
+            *ln = exp2_lanes::<A>(ln, least);
             for lane in 0..LANES {
                 sum[lane] += ln[lane];
             }
@@ -132,7 +134,7 @@ impl Kernel for Largest<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{InstructionSet, flat};
+    use super::super::{InstructionSet, LEAST_EXPONENT, flat};
     use super::*;
 
     fn block(values: &[f64], n: usize) -> Vec<Lanes> {
@@ -144,7 +146,8 @@ mod tests {
         fn softmax_matches_the_scalar_twin(n in 1usize..40, values in prop::collection::vec(-900.0..900.0f64, 40 * LANES)) {
             let ln = block(&values, n);
             let mut weights = ln.clone();
-            let evidence = InstructionSet::detect().run(Softmax { ln: &mut weights });
+            let least = vec![LEAST_EXPONENT; n];
+            let evidence = InstructionSet::detect().run(Softmax { ln: &mut weights, least: &least });
             for lane in 0..LANES {
                 let max = ln.iter().map(|l| l[lane]).fold(f64::NEG_INFINITY, f64::max);
                 let sum: f64 = ln.iter().map(|l| (l[lane] - max).exp2()).sum();

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::worker::CHUNK_ROWS;
 use crate::family::Family;
-use crate::kernels::{InstructionSet, LANES, Lanes, Largest, Softmax};
+use crate::kernels::{InstructionSet, LANES, LEAST_EXPONENT, Lanes, Largest, Softmax};
 use crate::rows::Rows;
 use crate::{Error, Mixture};
 
@@ -37,6 +37,7 @@ pub(crate) fn evaluate_rows<F: Family>(
     let set = InstructionSet::detect();
     let loader = rows.loader(&centre);
     let width = if wanted == Wanted::Posterior { components.n_components() } else { 1 };
+    let least = vec![LEAST_EXPONENT; components.n_components()];
     let mut out = vec![0.0; range.len() * width];
     out.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each_init(
         || {
@@ -53,7 +54,7 @@ pub(crate) fn evaluate_rows<F: Family>(
                 loader.load(set, number, &mut block[..rows.n_columns()]);
                 F::log2_joint_into(&prepared, set, block, scratch, joint);
                 let best = set.run(Largest { values: joint });
-                let evidence = set.run(Softmax { ln: joint });
+                let evidence = set.run(Softmax { ln: joint, least: &least });
                 for lane in 0..LANES {
                     let row = number * LANES + lane;
                     if (first..end).contains(&row) {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-use super::worker::{CHUNK_ROWS, Shared, Worker};
+use super::worker::{CHUNK_ROWS, Shared, Worker, least_exponent};
 use super::{Assignment, Engine, Pass, Precision, Source, Tally, merge_in_order};
 use crate::family::Family;
 use crate::kernels::InstructionSet;
@@ -107,6 +107,7 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
             prepared: &prepared,
             loader: self.rows.loader(&pass.centre),
             n_components: components.n_components(),
+            least: pass.model.weights.iter().map(|&weight| least_exponent(weight)).collect(),
             assignment: pass.assignment,
             split_counts: matches!(pass.assignment, Assignment::Sampled(_))
                 && self.is_weighted()

@@ -5,7 +5,8 @@ use rand_distr::{Binomial, Distribution};
 use super::{Assignment, Tally};
 use crate::family::{Family, Group, NO_LABEL};
 use crate::kernels::{
-    Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Share, Softmax, flat,
+    Draw, ErrorBound, InstructionSet, LANES, LEAST_EXPONENT, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Share,
+    Softmax, flat, scalar_ln,
 };
 use crate::random::{Address, Purpose, uniform};
 use crate::rows::{Loader, Rows};
@@ -27,9 +28,18 @@ pub(crate) struct Shared<'a, F: Family> {
     pub n_components: usize,
     pub assignment: Assignment,
     pub split_counts: bool,
+    /// For each component the exponent below which its share of a row counts as zero.
+    pub least: Vec<f64>,
     /// What bounds the error of single precision, if draws may use it.
     pub narrow: Option<ErrorBound>,
     pub set: InstructionSet,
+}
+
+/// The exponent below which a component's share of a row counts as zero: less than a rounding error
+/// of the row, and of the component even if all rows are like this one.
+pub(crate) fn least_exponent(weight: f64) -> f64 {
+    let of_component = if weight > 0.0 { scalar_ln(weight) * std::f64::consts::LOG2_E } else { LEAST_EXPONENT };
+    (of_component.min(0.0) - f64::from(f64::MANTISSA_DIGITS)).max(LEAST_EXPONENT)
 }
 
 /// Buffers of one worker, kept from round to round.
@@ -195,7 +205,7 @@ impl<F: Family> Worker<F> {
                 weights[lane] = self.row_weights[from][at];
             }
             F::log2_joint_into(shared.prepared, shared.set, &block, &mut self.scratch, &mut self.joint);
-            let evidence = shared.set.run(Softmax { ln: &mut self.joint });
+            let evidence = shared.set.run(Softmax { ln: &mut self.joint, least: &shared.least });
             let drawn = shared.set.run(Draw { weights: &self.joint, sum: &evidence.sum, uniform: &uniform });
             for (lane, &row) in rows.iter().enumerate() {
                 self.labels[row as usize] = drawn[lane];
@@ -270,7 +280,7 @@ impl<F: Family> Worker<F> {
         let lanes = &self.blocks[block * stride..][..stride];
         shared.loader.prefetch(self.next + block);
         F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
-        let evidence = shared.set.run(Softmax { ln: &mut self.joint });
+        let evidence = shared.set.run(Softmax { ln: &mut self.joint, least: &shared.least });
         let weights = &self.row_weights[block];
         let weighted = Lanes(std::array::from_fn(|lane| evidence.log2_density[lane] * weights[lane]));
         tally.ln_likelihood += weighted.sum() * std::f64::consts::LN_2;

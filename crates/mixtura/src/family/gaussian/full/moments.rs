@@ -266,7 +266,9 @@ impl FullMoments {
             }
         }
         if group.unit_weights {
-            for (squared, &count) in self.squared_weights[components.clone()].iter_mut().zip(&scratch.counts[components]) {
+            for (squared, &count) in
+                self.squared_weights[components.clone()].iter_mut().zip(&scratch.counts[components])
+            {
                 *squared += f64::from(count);
             }
         }
