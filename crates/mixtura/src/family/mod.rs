@@ -66,6 +66,18 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         scratch: &mut Self::Scratch,
         out: &mut [Lanes],
     );
+    /// The same for those components only that may count for some row of the block; returns how many.
+    #[doc(hidden)]
+    fn log2_near_into(
+        prepared: &Self::Prepared,
+        set: InstructionSet,
+        block: &[Lanes],
+        scratch: &mut Self::Scratch,
+        near: Near<'_, Lanes, f64>,
+    ) -> usize {
+        Self::log2_joint_into(prepared, set, block, scratch, near.out);
+        near.all()
+    }
     /// What bounds the error of single-precision log-densities; none if the family has none, or if
     /// these parameters do not suit single precision.
     #[doc(hidden)]
@@ -82,6 +94,17 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     ) {
         unreachable!("invariant: only asked of families with a bound")
     }
+    /// The same for those components only that may count for some row of the block; returns how many.
+    #[doc(hidden)]
+    fn narrow_near_into(
+        prepared: &Self::Prepared,
+        set: InstructionSet,
+        block: &[NarrowLanes],
+        near: Near<'_, NarrowLanes, f32>,
+    ) -> usize {
+        Self::narrow_joint_into(prepared, set, block, near.out);
+        near.all()
+    }
     /// Adds rows that belong to every component with some weight: `weights[b · K + k]`.
     #[doc(hidden)]
     fn add_weighted(
@@ -92,13 +115,24 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         scratch: &mut Self::Scratch,
         moments: &mut Self::Moments,
     );
-    /// Adds rows that belong to one component each, or to none if their label is [`NO_LABEL`].
+    /// Adds rows that belong to one component each, or to none if their label is `NO_LABEL`.
     #[doc(hidden)]
     fn add_labelled(
         prepared: &Self::Prepared,
         set: InstructionSet,
         group: Group<'_>,
         labels: &[u32],
+        scratch: &mut Self::Scratch,
+        moments: &mut Self::Moments,
+    );
+
+    /// Adds rows that belong to few components each, given one by one in the order of rows.
+    #[doc(hidden)]
+    fn add_shares(
+        prepared: &Self::Prepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        shares: &[Share],
         scratch: &mut Self::Scratch,
         moments: &mut Self::Moments,
     );
@@ -150,6 +184,37 @@ pub struct Group<'a> {
     pub(crate) weights: &'a [Lanes],
     /// Whether every weight is 0 or 1.
     pub(crate) unit_weights: bool,
+}
+
+/// The part of a row's weight that belongs to one component.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    /// The row's number in its group.
+    pub(crate) row: u32,
+    /// The component.
+    pub(crate) component: u32,
+    /// The weight.
+    pub(crate) weight: f64,
+}
+
+/// What is asked of a search for the components that may count for some row of a block, and its result.
+pub struct Near<'a, L, T> {
+    /// Components that are likely to be near, to begin with.
+    pub(crate) hints: &'a [u32],
+    /// For each component the exponent below which its share of a row counts as zero.
+    pub(crate) least: &'a [T],
+    /// Log-densities of the components found.
+    pub(crate) out: &'a mut [L],
+    /// The components found, in their order.
+    pub(crate) components: &'a mut [u32],
+}
+
+impl<L, T> Near<'_, L, T> {
+    /// The answer of a family that does not search.
+    fn all(self) -> usize {
+        (0..).zip(self.components.iter_mut()).for_each(|(k, component)| *component = k);
+        self.components.len()
+    }
 }
 
 /// How small a component's spread may become, fixed before the first round.

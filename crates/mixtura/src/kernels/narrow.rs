@@ -42,6 +42,9 @@ pub(crate) const ROUNDOFF: f32 = f32::EPSILON / 2.0;
 /// Components this many bits below the best one are too light to matter to a draw.
 pub(crate) const RELEVANT_BITS: f32 = 40.0;
 
+/// Below this exponent a weight counts as zero in single precision: well under what is relevant.
+pub(crate) const NARROW_LEAST_EXPONENT: f32 = -64.0;
+
 /// Beyond this the bound's own assumptions fail: it implies E ≤ ¼ and η ≤ 1/6.
 const LARGEST_MARGIN: f32 = 0.1;
 
@@ -102,10 +105,10 @@ impl ErrorBound {
 pub(crate) struct NarrowDrawn {
     /// The labels.
     pub labels: [u32; NARROW_LANES],
-    /// 1 for a row that weighs something and is not certain to have the label of double precision, else 0.
+    /// 1 for a row that is not certain to have the label of double precision, else 0.
     pub unsure: [u32; NARROW_LANES],
-    /// Σ w log₂ p of the other rows.
-    pub log2_likelihood: f64,
+    /// log₂ of the mixture density, 0 for a row that is not certain.
+    pub log2_density: [f64; NARROW_LANES],
 }
 
 /// Draws a component for each row from single-precision log-densities, with its certificate.
@@ -116,8 +119,8 @@ pub(crate) struct NarrowDraw<'a> {
     pub radius: &'a NarrowLanes,
     /// Uniform numbers of the two blocks.
     pub uniforms: [&'a Lanes; 2],
-    /// Row weights of the two blocks.
-    pub weights: [&'a Lanes; 2],
+    /// How many components there are, with those left out because they cannot count.
+    pub n_components: usize,
     /// What bounds the error of the log-densities.
     pub bound: ErrorBound,
 }
@@ -155,22 +158,14 @@ impl Kernel for NarrowDraw<'_> {
             log2_density[lane] = f64::from(max[lane]) + log2::<A>(f64::from(total[lane])) + self.bound.common;
         }
         let mut unsure = [0u32; NARROW_LANES];
-        let mut certain = [0.0; NARROW_LANES];
         for lane in 0..NARROW_LANES {
             // Written so that a NaN anywhere is not certain, and without branches.
             let is_certain =
                 (passed_low[lane] == passed_high[lane]) & (margin[lane] <= LARGEST_MARGIN) & (zero[lane] == 0.0);
             unsure[lane] = u32::from(!is_certain);
-            certain[lane] = if is_certain { log2_density[lane] } else { 0.0 };
+            log2_density[lane] = if is_certain { log2_density[lane] } else { 0.0 };
         }
-        let mut weighted = [0.0; LANES];
-        for lane in 0..LANES {
-            let (first, second) = (self.weights[0][lane], self.weights[1][lane]);
-            weighted[lane] = first * certain[lane] + second * certain[LANES + lane];
-            unsure[lane] &= u32::from(first > 0.0);
-            unsure[LANES + lane] &= u32::from(second > 0.0);
-        }
-        NarrowDrawn { labels: passed_low, unsure, log2_likelihood: Lanes(weighted).sum() }
+        NarrowDrawn { labels: passed_low, unsure, log2_density }
     }
 }
 
@@ -179,7 +174,7 @@ impl NarrowDraw<'_> {
     #[inline(always)]
     fn margin(&self, max: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
         let ErrorBound { slope, intercept, gamma, .. } = self.bound;
-        let n_components = self.ln.len() as f32;
+        let n_components = self.n_components as f32;
         let summing = (2.0 * n_components + 8.0) * ROUNDOFF + n_components * 3.7e-12;
         let mut margin = [0.0; NARROW_LANES];
         for lane in 0..NARROW_LANES {
@@ -233,10 +228,10 @@ fn weigh<A: Arithmetic>(ln: &mut [NarrowLanes], max: &[f32; NARROW_LANES]) -> [f
 const EXP2: [f32; 7] =
     [1.0, std::f32::consts::LN_2, 0.240_226_51, 0.055_503_27, 0.009_618_057, 0.001_340_042_8, 0.000_154_614_45];
 
-/// 2^x for x ≤ 0; 0 for x < −100. Relative error below 3 units of roundoff.
+/// 2^x for x ≤ 0; 0 for x < −64. Relative error below 3 units of roundoff.
 #[inline(always)]
 fn exp2<A: Arithmetic>(x: f32) -> f32 {
-    const LEAST: f32 = -100.0;
+    const LEAST: f32 = NARROW_LEAST_EXPONENT;
     const ROUND: f32 = 12_582_912.0; // 1.5 · 2^23
     let clamped = if x > LEAST { x } else { LEAST };
     let shifted = clamped + ROUND;
@@ -258,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn narrow_exp2_is_within_its_bound(x in -99.0..0.0f32) {
+        fn narrow_exp2_is_within_its_bound(x in -63.9..0.0f32) {
             let expected = f64::from(x).exp2();
             prop_assert!((f64::from(exp2::<Fused>(x)) - expected).abs() <= 4.0 * f64::from(ROUNDOFF) * expected);
         }

@@ -50,7 +50,7 @@ impl Kernel for Softmax<'_> {
 }
 
 /// Turns what [`Softmax`] left into shares of each row's weight.
-pub(crate) struct Share<'a> {
+pub(crate) struct Apportion<'a> {
     /// Unnormalised posteriors, a `Lanes` for each component.
     pub posterior: &'a [Lanes],
     /// Their sums.
@@ -61,7 +61,7 @@ pub(crate) struct Share<'a> {
     pub out: &'a mut [Lanes],
 }
 
-impl Kernel for Share<'_> {
+impl Kernel for Apportion<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -157,7 +157,7 @@ mod tests {
             }
             let mut shares = weights.clone();
             let (posterior, sum, weight) = (&weights[..], &evidence.sum, &Lanes::all(2.5));
-            InstructionSet::detect().run(Share { posterior, sum, weight, out: &mut shares });
+            InstructionSet::detect().run(Apportion { posterior, sum, weight, out: &mut shares });
             for (share, posterior) in flat(&shares).zip(flat(&weights).zip(evidence.sum.iter().cycle())) {
                 prop_assert!((share - 2.5 * posterior.0 / posterior.1).abs() <= 4.0 * f64::EPSILON * share);
             }

@@ -1,11 +1,11 @@
 //! Computes Mahalanobis distances of a block of rows to the components, in either precision.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Sub};
 
 use super::{Arithmetic, Kernel};
 
 /// A number type that distances are computed in.
-pub(crate) trait Number: Copy {
+pub(crate) trait Number: Copy + PartialOrd + Sub<Output = Self> {
     /// 0.
     const ZERO: Self;
     /// `a · b + c`.
@@ -76,6 +76,80 @@ impl<L: DerefMut<Target = [T; W]>, T: Number, const W: usize> Kernel for Whiten<
     }
 }
 
+/// The same, leaving out components that are too far from every row of the block to count.
+///
+/// A sum of squares only grows, rounded or not. So a component may be given up after a few of its
+/// coordinates, and what is left out is just what [`Softmax`](super::Softmax) would make zero.
+pub(crate) struct WhitenNear<'a, L, T> {
+    /// As in [`Whiten`].
+    pub block: &'a [L],
+    /// As in [`Whiten`].
+    pub factors: &'a [T],
+    /// As in [`Whiten`].
+    pub offsets: &'a [T],
+    /// As in [`Whiten`].
+    pub constants: &'a [T],
+    /// For each component the exponent below which its share of a row counts as zero.
+    pub least: &'a [T],
+    /// At most the largest log-density of each row.
+    pub largest: &'a L,
+    /// Results of the components that are left, one after the other.
+    pub out: &'a mut [L],
+    /// Which components those are.
+    pub near: &'a mut [u32],
+}
+
+impl<L: DerefMut<Target = [T; W]>, T: Number, const W: usize> Kernel for WhitenNear<'_, L, T> {
+    /// How many components are left.
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> usize {
+        let n = self.block.len();
+        let n_factor = n * (n + 1) / 2;
+        let mut n_near = self.constants.len();
+        self.near.iter_mut().zip(0..).take(n_near).for_each(|(near, k)| *near = k);
+        let largest = **self.largest;
+        // Two coordinates of every component that is left, then the next two: a list that shrinks
+        // costs less than a branch for each component that no machine can foresee.
+        for i in (0..n).step_by(2) {
+            let mut n_left = 0;
+            for candidate in 0..n_near {
+                let k = self.near[candidate];
+                let at = k as usize;
+                let rows = &self.factors[at * n_factor + i * (i + 1) / 2..(at + 1) * n_factor];
+                let offset = &self.offsets[at * n..][..n];
+                let square = if i == 0 { [T::ZERO; W] } else { *self.out[candidate] };
+                let square = if i + 1 < n {
+                    add_two::<A, L, T, W>(self.block, &rows[..2 * i + 3], offset, i, square)
+                } else {
+                    add_last::<A, L, T, W>(self.block, rows, offset[i], square)
+                };
+                *self.out[n_left] = square;
+                self.near[n_left] = k;
+                n_left += usize::from(counts(self.constants[at], square, largest, self.least[at]));
+            }
+            n_near = n_left;
+        }
+        for (out, &k) in self.out.iter_mut().zip(&self.near[..n_near]) {
+            let constant = self.constants[k as usize];
+            **out = out.map(|square| T::less_square(constant, square));
+        }
+        n_near
+    }
+}
+
+/// Whether `constant − square` counts in any row beside the largest value there.
+#[inline(always)]
+fn counts<T: Number, const W: usize>(constant: T, square: [T; W], largest: [T; W], least: T) -> bool {
+    let mut any = false;
+    for lane in 0..W {
+        // Written so that what is no number counts.
+        any |= !(T::less_square(constant, square[lane]) - largest[lane] < least);
+    }
+    any
+}
+
 /// |A x + b|² for the rows of a block.
 #[inline(always)]
 fn squared_norm<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
@@ -87,37 +161,62 @@ fn squared_norm<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: us
     let mut square = [T::ZERO; W];
     let mut rest = factor;
     let mut i = 0;
-    // Two rows of A at a time: each column of the block is loaded once for both.
     while i + 1 < n_columns {
-        let (first, tail) = rest.split_at(i + 1);
-        let (second, tail) = tail.split_at(i + 2);
+        let (rows, tail) = rest.split_at(2 * i + 3);
         rest = tail;
-        let mut y = [offset[i]; W];
-        let mut z = [offset[i + 1]; W];
-        for ((x, &a), &b) in block.iter().zip(first).zip(second) {
-            for lane in 0..W {
-                y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
-                z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
-            }
-        }
-        let (x, b) = (&block[i + 1], second[i + 1]);
-        for lane in 0..W {
-            z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
-            square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
-            square[lane] = T::mul_add::<A>(z[lane], z[lane], square[lane]);
-        }
+        square = add_two::<A, L, T, W>(block, rows, offset, i, square);
         i += 2;
     }
     if i < n_columns {
-        let mut y = [offset[i]; W];
-        for (x, &a) in block.iter().zip(rest) {
-            for lane in 0..W {
-                y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
-            }
-        }
+        square = add_last::<A, L, T, W>(block, rest, offset[i], square);
+    }
+    square
+}
+
+/// Adds the squares of coordinates i and i + 1 of A x + b, given those rows of A.
+#[inline(always)]
+fn add_two<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
+    block: &[L],
+    rows: &[T],
+    offset: &[T],
+    i: usize,
+    mut square: [T; W],
+) -> [T; W] {
+    // Both at a time: each column of the block is loaded once.
+    let (first, second) = rows.split_at(i + 1);
+    let mut y = [offset[i]; W];
+    let mut z = [offset[i + 1]; W];
+    for ((x, &a), &b) in block.iter().zip(first).zip(second) {
         for lane in 0..W {
-            square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
+            y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
+            z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
         }
+    }
+    let (x, b) = (&block[i + 1], second[i + 1]);
+    for lane in 0..W {
+        z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
+        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
+        square[lane] = T::mul_add::<A>(z[lane], z[lane], square[lane]);
+    }
+    square
+}
+
+/// Adds the square of the last coordinate of A x + b, given the last row of A.
+#[inline(always)]
+fn add_last<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
+    block: &[L],
+    row: &[T],
+    offset: T,
+    mut square: [T; W],
+) -> [T; W] {
+    let mut y = [offset; W];
+    for (x, &a) in block.iter().zip(row) {
+        for lane in 0..W {
+            y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
+        }
+    }
+    for lane in 0..W {
+        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
     }
     square
 }

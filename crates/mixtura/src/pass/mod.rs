@@ -3,6 +3,7 @@
 mod assignment;
 mod engine;
 mod evaluate;
+mod near;
 mod order;
 mod tally;
 mod threads;

@@ -1,8 +1,9 @@
 //! Runs passes over rows in memory, on the threads of this machine.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
+use super::near::{Hints, Search};
 use super::worker::{CHUNK_ROWS, Shared, Worker, least_exponent};
 use super::{Assignment, Engine, Pass, Precision, Source, Tally, merge_in_order};
 use crate::family::Family;
@@ -20,6 +21,7 @@ pub struct Threads<'a, F: Family> {
     set: InstructionSet,
     workers: Mutex<Vec<Worker<F>>>,
     tallies: Mutex<Vec<(usize, Tally<F::Moments>)>>,
+    hints: OnceLock<Hints>,
 }
 
 impl<'a, F: Family> Threads<'a, F> {
@@ -31,6 +33,7 @@ impl<'a, F: Family> Threads<'a, F> {
             set: InstructionSet::detect(),
             workers: Mutex::default(),
             tallies: Mutex::default(),
+            hints: OnceLock::new(),
         })
     }
 
@@ -101,7 +104,8 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
         let prepared = components.prepare(&pass.model.weights, &pass.centre)?;
         let is_narrow = pass.precision == Precision::Certified && matches!(pass.assignment, Assignment::Sampled(_));
         let narrow = if is_narrow { F::narrow_bound(&prepared) } else { None };
-        let shared = Shared {
+        let mut shared = Shared {
+            search: None,
             narrow: narrow.map(|bound| bound.with_roundings(self.set.n_roundings())),
             rows: self.rows,
             prepared: &prepared,
@@ -114,6 +118,10 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
                 && self.summary.whole_weights,
             set: self.set,
         };
+        if !shared.split_counts && !matches!(pass.assignment, Assignment::Given | Assignment::Evaluate) {
+            let hints = self.hints.get_or_init(|| Hints::new(self.rows.n_rows()));
+            shared.search = Search::new(&shared, components, &pass.centre, hints);
+        }
         let merge = |left: &mut Tally<F::Moments>, right: Tally<F::Moments>| {
             left.merge(&right);
             give(&self.tallies, (shared.n_components, right));

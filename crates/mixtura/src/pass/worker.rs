@@ -2,11 +2,12 @@
 
 use rand_distr::{Binomial, Distribution};
 
+use super::near::{NearBuffers, Search};
 use super::{Assignment, Tally};
 use crate::family::{Family, Group, NO_LABEL};
 use crate::kernels::{
-    Draw, ErrorBound, InstructionSet, LANES, LEAST_EXPONENT, Lanes, Largest, Narrow, NarrowDraw, NarrowLanes, Share,
-    Softmax, flat, scalar_ln,
+    Apportion, Draw, ErrorBound, InstructionSet, LANES, LEAST_EXPONENT, Lanes, Largest, Narrow, NarrowDraw,
+    NarrowLanes, Softmax, flat, scalar_ln,
 };
 use crate::random::{Address, Purpose, uniform};
 use crate::rows::{Loader, Rows};
@@ -16,7 +17,7 @@ pub(crate) const CHUNK_ROWS: usize = 1024;
 /// Blocks whose products are summed together when every row belongs to every component.
 const SOFT_BLOCKS: usize = 16;
 /// Blocks sorted by label together: a whole chunk, so that components have rows enough to fill blocks.
-const LABELLED_BLOCKS: usize = CHUNK_ROWS / LANES;
+pub(super) const LABELLED_BLOCKS: usize = CHUNK_ROWS / LANES;
 /// Counts up to this are split draw by draw; larger ones by binomial draws.
 const SPLIT_BY_DRAWS: f64 = 64.0;
 
@@ -32,6 +33,8 @@ pub(crate) struct Shared<'a, F: Family> {
     pub least: Vec<f64>,
     /// What bounds the error of single precision, if draws may use it.
     pub narrow: Option<ErrorBound>,
+    /// How components near a row are found, if most are far from most rows.
+    pub search: Option<Search<'a>>,
     pub set: InstructionSet,
 }
 
@@ -44,20 +47,26 @@ pub(crate) fn least_exponent(weight: f64) -> f64 {
 
 /// Buffers of one worker, kept from round to round.
 pub(crate) struct Worker<F: Family> {
-    n_components: usize,
+    pub(super) n_components: usize,
     /// The first block of the next group, brought near while this one is worked on.
-    next: usize,
-    blocks: Vec<Lanes>,
-    row_weights: Vec<Lanes>,
-    joint: Vec<Lanes>,
-    weights: Vec<Lanes>,
-    uniforms: Vec<Lanes>,
-    labels: Vec<u32>,
-    narrow_block: Vec<NarrowLanes>,
-    narrow_joint: Vec<NarrowLanes>,
-    unsure: Vec<u32>,
-    gathered: Vec<Lanes>,
-    scratch: F::Scratch,
+    pub(super) next: usize,
+    /// The first block of the group that is worked on.
+    pub(super) first: usize,
+    pub(super) blocks: Vec<Lanes>,
+    pub(super) row_weights: Vec<Lanes>,
+    pub(super) joint: Vec<Lanes>,
+    pub(super) weights: Vec<Lanes>,
+    pub(super) uniforms: Vec<Lanes>,
+    pub(super) labels: Vec<u32>,
+    pub(super) narrow_block: Vec<NarrowLanes>,
+    pub(super) narrow_joint: Vec<NarrowLanes>,
+    pub(super) unsure: Vec<u32>,
+    /// log₂ of the mixture density of each row.
+    pub(super) densities: Vec<Lanes>,
+    /// Two blocks of rows that were not neighbours.
+    pub(super) gathered: Vec<Lanes>,
+    pub(super) near: NearBuffers,
+    pub(super) scratch: F::Scratch,
 }
 
 impl<F: Family> Worker<F> {
@@ -66,6 +75,7 @@ impl<F: Family> Worker<F> {
         Self {
             n_components,
             next: 0,
+            first: 0,
             blocks: vec![Lanes::all(1.0); LABELLED_BLOCKS * (components.n_columns() + 1)],
             row_weights: vec![Lanes::all(0.0); LABELLED_BLOCKS],
             joint: vec![Lanes::all(0.0); n_components],
@@ -75,7 +85,9 @@ impl<F: Family> Worker<F> {
             narrow_block: vec![NarrowLanes::all(0.0); components.n_columns()],
             narrow_joint: vec![NarrowLanes::all(0.0); n_components],
             unsure: Vec::with_capacity(LABELLED_BLOCKS * LANES),
-            gathered: vec![Lanes::all(0.0); components.n_columns() + 1],
+            densities: vec![Lanes::all(0.0); LABELLED_BLOCKS],
+            gathered: vec![Lanes::all(0.0); 2 * (components.n_columns() + 1)],
+            near: NearBuffers::new(n_components),
             scratch: components.scratch(LABELLED_BLOCKS),
         }
     }
@@ -90,11 +102,11 @@ impl<F: Family> Worker<F> {
         const CHUNK_BLOCKS: usize = CHUNK_ROWS / LANES;
         let end = ((chunk + 1) * CHUNK_BLOCKS).min(shared.rows.n_blocks());
         let soft = matches!(shared.assignment, Assignment::Soft) || shared.split_counts;
-        let group_blocks = if soft { SOFT_BLOCKS } else { LABELLED_BLOCKS };
+        let group_blocks = if soft && shared.search.is_none() { SOFT_BLOCKS } else { LABELLED_BLOCKS };
         let mut first = chunk * CHUNK_BLOCKS;
         while first < end {
             let n_blocks = group_blocks.min(end - first);
-            self.next = first + n_blocks;
+            (self.first, self.next) = (first, first + n_blocks);
             self.load(shared, first, n_blocks);
             tally.weight += if shared.rows.weights().is_some() {
                 flat(&self.row_weights[..n_blocks]).sum::<f64>()
@@ -125,11 +137,14 @@ impl<F: Family> Worker<F> {
 
     /// EM: every row belongs to every component by its posterior.
     fn soft(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        if let Some(search) = &shared.search {
+            return self.soft_near(shared, search, n_blocks, tally);
+        }
         for block in 0..n_blocks {
             let sum = self.posterior(shared, block, tally);
             let weights = &mut self.weights[block * shared.n_components..][..shared.n_components];
             let (posterior, weight) = (&self.joint, &self.row_weights[block]);
-            shared.set.run(Share { posterior, sum: &sum, weight, out: weights });
+            shared.set.run(Apportion { posterior, sum: &sum, weight, out: weights });
         }
         self.add_weighted(shared, n_blocks, tally);
     }
@@ -147,27 +162,27 @@ impl<F: Family> Worker<F> {
         let n_paired = if shared.narrow.is_some() { n_blocks / 2 * 2 } else { 0 };
         self.unsure.clear();
         if let Some(bound) = shared.narrow {
-            for block in (0..n_paired).step_by(2) {
-                self.draw_two_blocks(shared, block, bound, tally);
+            match &shared.search {
+                None => (0..n_paired).step_by(2).for_each(|block| self.draw_two_blocks(shared, block, bound)),
+                Some(search) => self.draw_narrow_near(shared, search, bound, n_paired),
+            }
+            self.add_paired_likelihood(n_paired, tally);
+            self.draw_unsure(shared, tally);
+        }
+        if let (None, Some(search)) = (shared.narrow, &shared.search) {
+            self.draw_near(shared, search, n_blocks, tally);
+        } else {
+            for block in n_paired..n_blocks {
+                let sum = self.posterior(shared, block, tally);
+                let drawn = shared.set.run(Draw { weights: &self.joint, sum: &sum, uniform: &self.uniforms[block] });
+                self.labels[block * LANES..][..LANES].copy_from_slice(&drawn);
             }
         }
-        for block in n_paired..n_blocks {
-            let sum = self.posterior(shared, block, tally);
-            let drawn = shared.set.run(Draw { weights: &self.joint, sum: &sum, uniform: &self.uniforms[block] });
-            self.labels[block * LANES..][..LANES].copy_from_slice(&drawn);
-        }
-        self.draw_unsure(shared, tally);
         self.add_labelled(shared, n_blocks, tally);
     }
 
     /// Draws two blocks in single precision and notes the rows whose draw is not certain.
-    fn draw_two_blocks(
-        &mut self,
-        shared: &Shared<'_, F>,
-        block: usize,
-        bound: ErrorBound,
-        tally: &mut Tally<F::Moments>,
-    ) {
+    fn draw_two_blocks(&mut self, shared: &Shared<'_, F>, block: usize, bound: ErrorBound) {
         let n_columns = shared.rows.n_columns();
         shared.loader.prefetch(self.next + block);
         shared.loader.prefetch(self.next + block + 1);
@@ -179,32 +194,38 @@ impl<F: Family> Worker<F> {
             ln: &mut self.narrow_joint,
             radius: &radius,
             uniforms: [&self.uniforms[block], &self.uniforms[block + 1]],
-            weights: [&self.row_weights[block], &self.row_weights[block + 1]],
+            n_components: shared.n_components,
             bound,
         });
         self.labels[block * LANES..][..2 * LANES].copy_from_slice(&drawn.labels);
-        tally.ln_likelihood += drawn.log2_likelihood * std::f64::consts::LN_2;
+        let (densities, _) = drawn.log2_density.as_chunks::<LANES>();
+        self.densities[block..block + 2].iter_mut().zip(densities).for_each(|(to, &from)| to.0 = from);
         if drawn.unsure.iter().sum::<u32>() > 0 {
             let unsure = drawn.unsure.iter().enumerate().filter(|(_, unsure)| **unsure > 0);
             self.unsure.extend(unsure.map(|(lane, _)| (block * LANES + lane) as u32));
         }
     }
 
+    /// Adds the log-likelihood of blocks whose densities are known, two at a time.
+    pub(super) fn add_paired_likelihood(&self, n_blocks: usize, tally: &mut Tally<F::Moments>) {
+        for block in (0..n_blocks).step_by(2) {
+            let ([w, x], [p, q]) = (&self.row_weights[block..][..2], &self.densities[block..][..2]) else {
+                unreachable!("invariant: slices of two");
+            };
+            let weighted = Lanes(std::array::from_fn(|lane| w[lane] * p[lane] + x[lane] * q[lane]));
+            tally.ln_likelihood += weighted.sum() * std::f64::consts::LN_2;
+        }
+    }
+
     /// Draws in double precision the rows that single precision was not sure of, a block at a time.
     fn draw_unsure(&mut self, shared: &Shared<'_, F>, tally: &mut Tally<F::Moments>) {
-        let stride = shared.rows.n_columns() + 1;
-        let mut block = std::mem::take(&mut self.gathered);
-        for rows in self.unsure.chunks(LANES) {
-            let (mut uniform, mut weights) = (Lanes::all(0.0), Lanes::all(0.0));
-            for (lane, &row) in rows.iter().enumerate() {
-                let (from, at) = (row as usize / LANES, row as usize % LANES);
-                for (target, source) in block.iter_mut().zip(&self.blocks[from * stride..][..stride]) {
-                    target[lane] = source[at];
-                }
-                uniform[lane] = self.uniforms[from][at];
-                weights[lane] = self.row_weights[from][at];
-            }
-            F::log2_joint_into(shared.prepared, shared.set, &block, &mut self.scratch, &mut self.joint);
+        // In their own order, whatever the order they were drawn in.
+        self.unsure.sort_unstable();
+        let unsure = std::mem::take(&mut self.unsure);
+        for rows in unsure.chunks(LANES) {
+            let (uniform, weights) = (self.gather(shared, rows, 0), self.gathered_weights(rows));
+            let lanes = &self.gathered[..shared.rows.n_columns() + 1];
+            F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
             let evidence = shared.set.run(Softmax { ln: &mut self.joint, least: &shared.least });
             let drawn = shared.set.run(Draw { weights: &self.joint, sum: &evidence.sum, uniform: &uniform });
             for (lane, &row) in rows.iter().enumerate() {
@@ -212,7 +233,31 @@ impl<F: Family> Worker<F> {
                 tally.ln_likelihood += evidence.log2_density[lane] * weights[lane] * std::f64::consts::LN_2;
             }
         }
-        self.gathered = block;
+        self.unsure = unsure;
+    }
+
+    /// Copies rows of the group side by side into one of two blocks; returns their uniform numbers.
+    pub(super) fn gather(&mut self, shared: &Shared<'_, F>, rows: &[u32], half: usize) -> Lanes {
+        let stride = shared.rows.n_columns() + 1;
+        let target = &mut self.gathered[half * stride..][..stride];
+        let mut uniform = Lanes::all(0.0);
+        for (lane, &row) in rows.iter().enumerate() {
+            let (from, at) = (row as usize / LANES, row as usize % LANES);
+            for (target, source) in target.iter_mut().zip(&self.blocks[from * stride..][..stride]) {
+                target[lane] = source[at];
+            }
+            uniform[lane] = self.uniforms[from][at];
+        }
+        uniform
+    }
+
+    /// Weights of rows of the group, side by side.
+    pub(super) fn gathered_weights(&self, rows: &[u32]) -> Lanes {
+        let mut weights = Lanes::all(0.0);
+        for (lane, &row) in rows.iter().enumerate() {
+            weights[lane] = self.row_weights[row as usize / LANES][row as usize % LANES];
+        }
+        weights
     }
 
     /// SEM for rows that count several times: each count is split multinomially by the posterior.
@@ -246,10 +291,14 @@ impl<F: Family> Worker<F> {
 
     /// CEM: every row belongs to its most probable component.
     fn hard(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
-        for block in 0..n_blocks {
-            self.posterior(shared, block, tally);
-            let best = shared.set.run(Largest { values: &self.joint });
-            self.labels[block * LANES..][..LANES].copy_from_slice(&best);
+        if let Some(search) = &shared.search {
+            self.label_near(shared, search, n_blocks, tally);
+        } else {
+            for block in 0..n_blocks {
+                self.posterior(shared, block, tally);
+                let best = shared.set.run(Largest { values: &self.joint });
+                self.labels[block * LANES..][..LANES].copy_from_slice(&best);
+            }
         }
         self.add_labelled(shared, n_blocks, tally);
     }
@@ -281,10 +330,16 @@ impl<F: Family> Worker<F> {
         shared.loader.prefetch(self.next + block);
         F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
         let evidence = shared.set.run(Softmax { ln: &mut self.joint, least: &shared.least });
-        let weights = &self.row_weights[block];
-        let weighted = Lanes(std::array::from_fn(|lane| evidence.log2_density[lane] * weights[lane]));
-        tally.ln_likelihood += weighted.sum() * std::f64::consts::LN_2;
+        self.densities[block] = evidence.log2_density;
+        self.add_likelihood(block, tally);
         evidence.sum
+    }
+
+    /// Adds the log-likelihood of a block whose densities are known.
+    pub(super) fn add_likelihood(&self, block: usize, tally: &mut Tally<F::Moments>) {
+        let (weights, densities) = (&self.row_weights[block], &self.densities[block]);
+        let weighted = Lanes(std::array::from_fn(|lane| densities[lane] * weights[lane]));
+        tally.ln_likelihood += weighted.sum() * std::f64::consts::LN_2;
     }
 
     fn add_weighted(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
@@ -305,7 +360,7 @@ impl<F: Family> Worker<F> {
     }
 }
 
-fn group<'a, F: Family>(
+pub(super) fn group<'a, F: Family>(
     shared: &Shared<'_, F>,
     blocks: &'a [Lanes],
     weights: &'a [Lanes],

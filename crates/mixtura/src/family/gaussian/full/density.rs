@@ -1,13 +1,14 @@
 //! Prepares whitening factors and evaluates log-densities of blocks.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::super::matrix::{cholesky, for_components, invert_lower, packed};
 use super::narrow::NarrowPrepared;
 use super::{FullGaussian, FullScratch};
 use crate::Error;
-use crate::family::Family;
-use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes, Whiten, scalar_ln};
+use crate::family::{Family, Near};
+use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes, Whiten, WhitenNear, scalar_ln};
 
 /// A component farther from the common centre than this, in squared standard deviations of a
 /// column, has its rows centred about its own mean: otherwise its variances would lose more than
@@ -130,7 +131,7 @@ impl FullPrepared {
     }
 
     /// The components from `first` on that are as near or as far as it is: one if far, else all near ones in a row.
-    pub(super) fn run_from(&self, first: usize) -> std::ops::Range<usize> {
+    pub(super) fn run_from(&self, first: usize) -> Range<usize> {
         if self.shifts[first].is_some() {
             return first..first + 1;
         }
@@ -145,23 +146,86 @@ impl FullPrepared {
         scratch: &mut FullScratch,
         out: &mut [Lanes],
     ) {
-        let n = self.n_columns;
-        let n_factor = n * (n + 1) / 2;
         let mut first = 0;
         while first < self.n_components() {
             let run = self.run_from(first);
-            let block = match self.shift(first) {
-                None => &block[..n],
-                Some(shift) => scratch.shifted(&block[..n], shift),
-            };
-            set.run(Whiten {
-                block,
-                factors: &self.factors[run.start * n_factor..run.end * n_factor],
-                offsets: &self.offsets[run.start * n..run.end * n],
-                constants: &self.constants[run.clone()],
-                out: &mut out[run.clone()],
-            });
+            self.whiten(set, block, run.clone(), scratch, &mut out[run.clone()]);
             first = run.end;
         }
+    }
+
+    /// Log-densities of components that are all near, or of one.
+    fn whiten(
+        &self,
+        set: InstructionSet,
+        block: &[Lanes],
+        run: Range<usize>,
+        scratch: &mut FullScratch,
+        out: &mut [Lanes],
+    ) {
+        let (factors, offsets, constants) = self.parameters(run.clone());
+        set.run(Whiten { block: self.taken_about(run.start, block, scratch), factors, offsets, constants, out });
+    }
+
+    pub(super) fn log2_near_into(
+        &self,
+        set: InstructionSet,
+        block: &[Lanes],
+        scratch: &mut FullScratch,
+        near: Near<'_, Lanes, f64>,
+    ) -> usize {
+        let mut largest = Lanes::all(f64::NEG_INFINITY);
+        for &hint in near.hints {
+            let run = hint as usize..hint as usize + 1;
+            let mut hinted = [Lanes::all(0.0)];
+            self.whiten(set, block, run, scratch, &mut hinted);
+            largest.0 = std::array::from_fn(|lane| largest[lane].max(hinted[0][lane]));
+        }
+        let mut n_near = 0;
+        let mut first = 0;
+        while first < self.n_components() {
+            let run = self.run_from(first);
+            let (factors, offsets, constants) = self.parameters(run.clone());
+            let found = set.run(WhitenNear {
+                block: self.taken_about(run.start, block, scratch),
+                factors,
+                offsets,
+                constants,
+                least: &near.least[run.clone()],
+                largest: &largest,
+                out: &mut near.out[n_near..],
+                near: &mut near.components[n_near..],
+            });
+            near.components[n_near..n_near + found].iter_mut().for_each(|component| *component += first as u32);
+            n_near += found;
+            first = run.end;
+        }
+        n_near
+    }
+
+    pub(super) fn narrow_near_into(
+        &self,
+        set: InstructionSet,
+        block: &[NarrowLanes],
+        near: Near<'_, NarrowLanes, f32>,
+    ) -> usize {
+        self.narrow().expect("invariant: asked for its bound first").near_into(set, block, near)
+    }
+
+    /// The block as the component takes it: about the common centre or about its own.
+    fn taken_about<'a>(&self, component: usize, block: &'a [Lanes], scratch: &'a mut FullScratch) -> &'a [Lanes] {
+        match self.shift(component) {
+            None => &block[..self.n_columns],
+            Some(shift) => scratch.shifted(&block[..self.n_columns], shift),
+        }
+    }
+
+    fn parameters(&self, run: Range<usize>) -> (&[f64], &[f64], &[f64]) {
+        let (n, n_factor) = (self.n_columns, packed(self.n_columns, 0));
+        (
+            &self.factors[run.start * n_factor..run.end * n_factor],
+            &self.offsets[run.start * n..run.end * n],
+            &self.constants[run],
+        )
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::matrix::cholesky;
 use crate::Error;
-use crate::family::{ErrorBound, Family, Fate, Floor, Group, InstructionSet, NarrowLanes, Outcome};
+use crate::family::{ErrorBound, Family, Fate, Floor, Group, InstructionSet, NarrowLanes, Near, Outcome, Share};
 use crate::kernels::Lanes;
 use crate::rows::shorten;
 
@@ -184,12 +184,31 @@ impl Family for FullGaussian {
         prepared.log2_joint_into(set, block, scratch, out);
     }
 
+    fn log2_near_into(
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        block: &[Lanes],
+        scratch: &mut FullScratch,
+        near: Near<'_, Lanes, f64>,
+    ) -> usize {
+        prepared.log2_near_into(set, block, scratch, near)
+    }
+
     fn narrow_bound(prepared: &FullPrepared) -> Option<ErrorBound> {
         prepared.narrow_bound()
     }
 
     fn narrow_joint_into(prepared: &FullPrepared, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
         prepared.narrow_joint_into(set, block, out);
+    }
+
+    fn narrow_near_into(
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        block: &[NarrowLanes],
+        near: Near<'_, NarrowLanes, f32>,
+    ) -> usize {
+        prepared.narrow_near_into(set, block, near)
     }
 
     fn add_weighted(
@@ -212,6 +231,17 @@ impl Family for FullGaussian {
         moments: &mut FullMoments,
     ) {
         moments.add_labelled(prepared, set, group, labels, scratch);
+    }
+
+    fn add_shares(
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        shares: &[Share],
+        scratch: &mut FullScratch,
+        moments: &mut FullMoments,
+    ) {
+        moments.add_shares(prepared, set, group, shares, scratch);
     }
 
     fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self {

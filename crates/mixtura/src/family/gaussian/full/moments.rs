@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::matrix::packed;
 use super::FullPrepared;
-use crate::family::{Group, Moments};
-use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Scale, Side};
+use crate::family::{Group, Moments, Share};
+use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Scale, Side, flat};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
 const PAIRS_AT_A_TIME: usize = 6;
@@ -13,8 +13,8 @@ const PAIRS_AT_A_TIME: usize = 6;
 const FEW_COMPONENTS: usize = 4;
 /// Rows of a triangle updated at a time; the height of a tile of dot products.
 const TRIANGLE_STEP: usize = 4;
-/// Components whose rows are laid out at a time: the places they go to stay in the L1 cache.
-const LABELS_AT_A_TIME: usize = 32;
+/// Components that may leave a block unfilled when rows are laid out by component.
+const UNFILLED: usize = 32;
 
 /// For each component Σw·(x,1)(x,1)ᵀ about its centre, as a packed lower triangle, and Σw².
 ///
@@ -41,15 +41,14 @@ pub struct FullScratch {
     square: Vec<f64>,
     /// For each component how many rows carry its label.
     counts: Vec<u32>,
-    /// For each component being laid out the place of its next row.
+    /// For each component that is laid out the place of its next row.
     places: Vec<u32>,
 }
 
 impl FullScratch {
     pub(super) fn new(n_components: usize, n_columns: usize, n_blocks: usize) -> Self {
         let stride = n_columns + 1;
-        // Laid out by component, every one of them may leave a block unfilled.
-        let n_laid_out = n_blocks + n_components.min(LABELS_AT_A_TIME);
+        let n_laid_out = n_blocks + n_components.min(UNFILLED);
         Self {
             rows: vec![Lanes::all(0.0); stride * n_laid_out],
             row_weights: vec![Lanes::all(0.0); n_laid_out],
@@ -57,8 +56,52 @@ impl FullScratch {
             products: vec![Lanes::all(0.0); PAIRS_AT_A_TIME * n_blocks],
             square: vec![0.0; TRIANGLE_STEP * stride],
             counts: vec![0; n_components],
-            places: vec![0; LABELS_AT_A_TIME],
+            places: vec![0; n_components],
         }
+    }
+
+    /// Copies rows of the components from `first` on side by side: in blocks of their own for each
+    /// component, in their own order. Returns the first component that found no room.
+    fn lay_out(
+        &mut self,
+        stride: usize,
+        blocks: &[Lanes],
+        shares: impl Iterator<Item = Share>,
+        first: usize,
+        unit_weights: bool,
+    ) -> usize {
+        let (mut done, mut end) = (0, first);
+        while end < self.counts.len() {
+            let count = self.counts[end] as usize;
+            let n_blocks = count.div_ceil(LANES);
+            if done + n_blocks > self.row_weights.len() {
+                break;
+            }
+            self.places[end] = (done * LANES) as u32;
+            done += n_blocks;
+            end += 1;
+            if count % LANES > 0 {
+                self.rows[(done - 1) * stride..][..stride].fill(Lanes::all(0.0));
+                self.row_weights[done - 1] = Lanes::all(0.0);
+            }
+        }
+        let places = &mut self.places[first..end];
+        for Share { row, component, weight } in shares {
+            // Components before the first wrap around and are too large as well.
+            let Some(place) = places.get_mut((component as usize).wrapping_sub(first)) else {
+                continue;
+            };
+            let (to, to_lane) = (*place as usize / LANES, *place as usize % LANES);
+            *place += 1;
+            let (source, lane) = (&blocks[row as usize / LANES * stride..][..stride], row as usize % LANES);
+            for (target, source) in self.rows[to * stride..][..stride].iter_mut().zip(source) {
+                target[to_lane] = source[lane];
+            }
+            if !unit_weights {
+                self.row_weights[to][to_lane] = weight;
+            }
+        }
+        end
     }
 
     /// The block less `shift`.
@@ -200,18 +243,55 @@ impl FullMoments {
         labels: &[u32],
         scratch: &mut FullScratch,
     ) {
+        let blocks = labels.as_chunks::<LANES>().0.iter().zip(group.weights).enumerate();
+        let shares = blocks.flat_map(|(block, (labels, weights))| {
+            (0..LANES).map(move |lane| Share {
+                row: (block * LANES + lane) as u32,
+                component: labels[lane],
+                weight: weights[lane],
+            })
+        });
+        self.add_laid_out(prepared, set, group, shares, group.unit_weights, scratch);
+        for (&label, weight) in labels.iter().zip(flat(group.weights)) {
+            if let Some(squared) = self.squared_weights.get_mut(label as usize) {
+                *squared += weight * weight;
+            }
+        }
+    }
+
+    pub(super) fn add_shares(
+        &mut self,
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        shares: &[Share],
+        scratch: &mut FullScratch,
+    ) {
+        self.add_laid_out(prepared, set, group, shares.iter().copied(), false, scratch);
+    }
+
+    /// Lays rows out by component, as many components at a time as the buffer holds, and adds them.
+    fn add_laid_out(
+        &mut self,
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        group: Group<'_>,
+        shares: impl Iterator<Item = Share> + Clone,
+        unit_weights: bool,
+        scratch: &mut FullScratch,
+    ) {
         let stride = self.n_columns + 1;
         scratch.counts.fill(0);
-        for &label in labels {
-            if let Some(count) = scratch.counts.get_mut(label as usize) {
+        for share in shares.clone() {
+            if let Some(count) = scratch.counts.get_mut(share.component as usize) {
                 *count += 1;
             }
         }
-        for first in (0..prepared.n_components()).step_by(LABELS_AT_A_TIME) {
-            let components = first..prepared.n_components().min(first + LABELS_AT_A_TIME);
-            self.lay_out(group, labels, components.clone(), scratch);
+        let mut first = 0;
+        while first < prepared.n_components() {
+            let components = first..scratch.lay_out(stride, group.blocks, shares.clone(), first, unit_weights);
             let mut done = 0;
-            for component in components {
+            for component in components.clone() {
                 let n_blocks = scratch.counts[component].div_ceil(LANES as u32) as usize;
                 if n_blocks == 0 {
                     continue;
@@ -221,56 +301,11 @@ impl FullMoments {
                     shift_rows(rows, shift);
                 }
                 let weights = Weights { blocks: &scratch.row_weights[done..], stride: 1 };
-                let weights = (!group.unit_weights).then_some(weights);
+                let weights = (!unit_weights).then_some(weights);
                 add_triangle(set, rows, weights, &mut scratch.strip, &mut scratch.square, self.triangle_mut(component));
                 done += n_blocks;
             }
-        }
-    }
-
-    /// Copies the rows that carry some labels side by side: in blocks of their own for each label, in their own order.
-    fn lay_out(
-        &mut self,
-        group: Group<'_>,
-        labels: &[u32],
-        components: std::ops::Range<usize>,
-        scratch: &mut FullScratch,
-    ) {
-        let stride = self.n_columns + 1;
-        let mut done = 0;
-        for (place, &count) in scratch.places.iter_mut().zip(&scratch.counts[components.clone()]) {
-            *place = (done * LANES) as u32;
-            done += (count as usize).div_ceil(LANES);
-            if count as usize % LANES > 0 {
-                scratch.rows[(done - 1) * stride..][..stride].fill(Lanes::all(0.0));
-                scratch.row_weights[done - 1] = Lanes::all(0.0);
-            }
-        }
-        let places = &mut scratch.places[..components.len()];
-        let blocks = group.blocks.chunks_exact(stride).zip(group.weights);
-        for (labels, (source, weights)) in labels.as_chunks::<LANES>().0.iter().zip(blocks) {
-            for (lane, &label) in labels.iter().enumerate() {
-                // Labels before the first wrap around and are too large as well.
-                let Some(place) = places.get_mut((label as usize).wrapping_sub(components.start)) else {
-                    continue;
-                };
-                let (to, to_lane) = (*place as usize / LANES, *place as usize % LANES);
-                *place += 1;
-                for (target, source) in scratch.rows[to * stride..][..stride].iter_mut().zip(source) {
-                    target[to_lane] = source[lane];
-                }
-                if !group.unit_weights {
-                    self.squared_weights[label as usize] += weights[lane] * weights[lane];
-                    scratch.row_weights[to][to_lane] = weights[lane];
-                }
-            }
-        }
-        if group.unit_weights {
-            for (squared, &count) in
-                self.squared_weights[components.clone()].iter_mut().zip(&scratch.counts[components])
-            {
-                *squared += f64::from(count);
-            }
+            first = components.end;
         }
     }
 }

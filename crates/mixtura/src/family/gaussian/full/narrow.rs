@@ -1,7 +1,8 @@
 //! Prepares single-precision log-densities and the bound on their error.
 
 use super::density::FullPrepared;
-use crate::kernels::{ErrorBound, InstructionSet, NarrowLanes, ROUNDOFF, Whiten};
+use crate::family::Near;
+use crate::kernels::{ErrorBound, InstructionSet, NarrowLanes, ROUNDOFF, Whiten, WhitenNear};
 
 /// Sizes within which products of single-precision numbers neither overflow nor lose digits to underflow.
 const SIZES: std::ops::RangeInclusive<f64> = 1e-25..=1e25;
@@ -53,5 +54,30 @@ impl NarrowPrepared {
     pub(super) fn joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
         let Self { factors, offsets, constants, .. } = self;
         set.run(Whiten { block, factors, offsets, constants, out });
+    }
+
+    pub(super) fn near_into(
+        &self,
+        set: InstructionSet,
+        block: &[NarrowLanes],
+        near: Near<'_, NarrowLanes, f32>,
+    ) -> usize {
+        let n = block.len();
+        let n_factor = n * (n + 1) / 2;
+        let mut largest = NarrowLanes::all(f32::NEG_INFINITY);
+        for hint in near.hints.iter().map(|&hint| hint as usize) {
+            let mut hinted = [NarrowLanes::all(0.0)];
+            set.run(Whiten {
+                block,
+                factors: &self.factors[hint * n_factor..][..n_factor],
+                offsets: &self.offsets[hint * n..][..n],
+                constants: &self.constants[hint..=hint],
+                out: &mut hinted,
+            });
+            largest.0 = std::array::from_fn(|lane| largest.0[lane].max(hinted[0].0[lane]));
+        }
+        let Self { factors, offsets, constants, .. } = self;
+        let Near { least, out, components: near, .. } = near;
+        set.run(WhitenNear { block, factors, offsets, constants, least, largest: &largest, out, near })
     }
 }
