@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::matrix::packed;
 use super::FullPrepared;
 use crate::family::{Group, Moments, Share};
-use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Scale, Side, flat};
+use crate::kernels::{DotProducts, InstructionSet, LANES, Lanes, Products, Scale, Side};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
 const PAIRS_AT_A_TIME: usize = 6;
@@ -243,18 +243,21 @@ impl FullMoments {
         labels: &[u32],
         scratch: &mut FullScratch,
     ) {
-        let blocks = labels.as_chunks::<LANES>().0.iter().zip(group.weights).enumerate();
-        let shares = blocks.flat_map(|(block, (labels, weights))| {
-            (0..LANES).map(move |lane| Share {
-                row: (block * LANES + lane) as u32,
-                component: labels[lane],
-                weight: weights[lane],
-            })
-        });
-        self.add_laid_out(prepared, set, group, shares, group.unit_weights, scratch);
-        for (&label, weight) in labels.iter().zip(flat(group.weights)) {
-            if let Some(squared) = self.squared_weights.get_mut(label as usize) {
-                *squared += weight * weight;
+        let rows = (0u32..).zip(labels);
+        if group.unit_weights {
+            let shares = rows.map(|(row, &component)| Share { row, component, weight: 1.0 });
+            self.add_laid_out(prepared, set, group, shares, true, scratch);
+            for (squared, &count) in self.squared_weights.iter_mut().zip(&scratch.counts) {
+                *squared += f64::from(count);
+            }
+            return;
+        }
+        let weight = |row: u32| group.weights[row as usize / LANES][row as usize % LANES];
+        let shares = rows.map(|(row, &component)| Share { row, component, weight: weight(row) });
+        self.add_laid_out(prepared, set, group, shares.clone(), false, scratch);
+        for share in shares {
+            if let Some(squared) = self.squared_weights.get_mut(share.component as usize) {
+                *squared += share.weight * share.weight;
             }
         }
     }
