@@ -191,6 +191,27 @@ impl<F: Family> Worker<F> {
         }
     }
 
+    /// Finds the components near some rows and leaves their posteriors in `joint`; returns the rows'
+    /// uniform numbers, how many components are near, and what [`Softmax`] says of them.
+    pub(super) fn near_posterior(
+        &mut self,
+        shared: &Shared<'_, F>,
+        search: &Search<'_>,
+        rows: &[u32],
+    ) -> (Lanes, usize, Evidence) {
+        self.collect_hints(search, rows, shared.n_components);
+        let uniforms = self.gather(shared, rows, 0);
+        let NearBuffers { hints, components, least, .. } = &mut self.near;
+        let near = Near { hints, least: &shared.least, out: &mut self.joint, components };
+        let lanes = &self.gathered[..shared.rows.n_columns() + 1];
+        let n_near = F::log2_near_into(shared.prepared, shared.set, lanes, &mut self.scratch, near);
+        for (least, &component) in least.iter_mut().zip(&components[..n_near]) {
+            *least = shared.least[component as usize];
+        }
+        let evidence = shared.set.run(Softmax { ln: &mut self.joint[..n_near], least: &least[..n_near] });
+        (uniforms, n_near, evidence)
+    }
+
     /// Finds the components near every block of alike rows and hands over what [`Softmax`] says of
     /// them: `each(self, rows, uniforms, n_near, evidence)`, with posteriors in `joint`.
     fn for_near(
@@ -206,16 +227,7 @@ impl<F: Family> Worker<F> {
         let order = std::mem::take(&mut self.near.order);
         for (block, rows) in order[..n_rows].chunks(LANES).enumerate() {
             shared.loader.prefetch(self.next + block);
-            self.collect_hints(search, rows, shared.n_components);
-            let uniforms = self.gather(shared, rows, 0);
-            let NearBuffers { hints, components, least, .. } = &mut self.near;
-            let near = Near { hints, least: &shared.least, out: &mut self.joint, components };
-            let lanes = &self.gathered[..shared.rows.n_columns() + 1];
-            let n_near = F::log2_near_into(shared.prepared, shared.set, lanes, &mut self.scratch, near);
-            for (least, &component) in least.iter_mut().zip(&components[..n_near]) {
-                *least = shared.least[component as usize];
-            }
-            let evidence = shared.set.run(Softmax { ln: &mut self.joint[..n_near], least: &least[..n_near] });
+            let (uniforms, n_near, evidence) = self.near_posterior(shared, search, rows);
             for (lane, &row) in rows.iter().enumerate() {
                 self.densities[row as usize / LANES][row as usize % LANES] = evidence.log2_density[lane];
             }
@@ -226,7 +238,7 @@ impl<F: Family> Worker<F> {
     }
 
     /// Notes labels that count among the near components, and hints for the next round.
-    fn set_labels(&mut self, search: &Search<'_>, rows: &[u32], labels: &[u32]) {
+    pub(super) fn set_labels(&mut self, search: &Search<'_>, rows: &[u32], labels: &[u32]) {
         for (&row, &label) in rows.iter().zip(labels) {
             let component = self.near.components[label as usize];
             self.labels[row as usize] = component;

@@ -223,13 +223,23 @@ impl<F: Family> Worker<F> {
         self.unsure.sort_unstable();
         let unsure = std::mem::take(&mut self.unsure);
         for rows in unsure.chunks(LANES) {
-            let (uniform, weights) = (self.gather(shared, rows, 0), self.gathered_weights(rows));
-            let lanes = &self.gathered[..shared.rows.n_columns() + 1];
-            F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
-            let evidence = shared.set.run(Softmax { ln: &mut self.joint, least: &shared.least });
-            let drawn = shared.set.run(Draw { weights: &self.joint, sum: &evidence.sum, uniform: &uniform });
-            for (lane, &row) in rows.iter().enumerate() {
-                self.labels[row as usize] = drawn[lane];
+            let weights = self.gathered_weights(rows);
+            let evidence = if let Some(search) = &shared.search {
+                let (uniform, n_near, evidence) = self.near_posterior(shared, search, rows);
+                let weights = &self.joint[..n_near];
+                let drawn = shared.set.run(Draw { weights, sum: &evidence.sum, uniform: &uniform });
+                self.set_labels(search, rows, &drawn);
+                evidence
+            } else {
+                let uniform = self.gather(shared, rows, 0);
+                let lanes = &self.gathered[..shared.rows.n_columns() + 1];
+                F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
+                let evidence = shared.set.run(Softmax { ln: &mut self.joint, least: &shared.least });
+                let drawn = shared.set.run(Draw { weights: &self.joint, sum: &evidence.sum, uniform: &uniform });
+                rows.iter().zip(drawn).for_each(|(&row, label)| self.labels[row as usize] = label);
+                evidence
+            };
+            for lane in 0..rows.len() {
                 tally.ln_likelihood += evidence.log2_density[lane] * weights[lane] * std::f64::consts::LN_2;
             }
         }
