@@ -5,6 +5,7 @@
 //! exactly what would have counted as zero, and results go back to where the rows were: the order,
 //! the hints and the search change no bit of a label, a posterior or a likelihood.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Tally;
@@ -55,6 +56,8 @@ pub(crate) struct Search<'a> {
     hints: &'a Hints,
     /// Where the ordering columns are cut.
     cuts: Vec<[f64; PARTS - 1]>,
+    /// For each component its place in an order in which neighbours are alike.
+    ranks: Vec<u32>,
     narrow_least: Vec<f32>,
 }
 
@@ -66,27 +69,40 @@ impl<'a> Search<'a> {
         shared: &Shared<'_, F>,
         components: &F,
         centre: &[f64],
-        hints: &'a Hints,
+        hints: &'a OnceLock<Hints>,
     ) -> Option<Self> {
         let n_components = shared.n_components;
         if n_components < LEAST_COMPONENTS || !pays(shared, components) {
             return None;
         }
+        let hints = hints.get_or_init(|| Hints::new(shared.rows.n_rows()));
         let centres = components.centres();
         let cuts = (0..centre.len().min(ORDERING_COLUMNS)).map(|d| {
             let mut values: Vec<f64> = centres.chunks_exact(centre.len()).map(|mean| mean[d] - centre[d]).collect();
             values.sort_unstable_by(f64::total_cmp);
             std::array::from_fn(|cut| values[(cut + 1) * n_components / PARTS])
         });
-        Some(Self { hints, cuts: cuts.collect(), narrow_least: vec![NARROW_LEAST_EXPONENT; n_components] })
+        let cuts: Vec<_> = cuts.collect();
+        let mut order: Vec<usize> = (0..n_components).collect();
+        order.sort_by_key(|&k| cell(&cuts, |d| centres[k * centre.len() + d] - centre[d]));
+        let mut ranks = vec![0; n_components];
+        (0..).zip(order).for_each(|(rank, k)| ranks[k] = rank);
+        Some(Self { hints, cuts, ranks, narrow_least: vec![NARROW_LEAST_EXPONENT; n_components] })
     }
 
-    /// A number that is the same for rows in the same part of every ordering column.
-    fn cell(&self, columns: &[Lanes], lane: usize) -> usize {
-        self.cuts.iter().zip(columns).fold(0, |cell, (cuts, column)| {
-            cell * PARTS + cuts.iter().map(|&cut| usize::from(column[lane] > cut)).sum::<usize>()
-        })
+    /// Where a row belongs among others: beside those that were last seen near the same component,
+    /// or after all of them, beside those in the same cell.
+    fn place(&self, row: usize, columns: &[Lanes], lane: usize) -> usize {
+        let known = self.hints.get(row).and_then(|hint| self.ranks.get(hint as usize));
+        known.map_or_else(|| self.ranks.len() + cell(&self.cuts, |d| columns[d][lane]), |&rank| rank as usize)
     }
+}
+
+/// A number that is the same for points in the same part of every ordering column.
+fn cell(cuts: &[[f64; PARTS - 1]], coordinate: impl Fn(usize) -> f64) -> usize {
+    cuts.iter().enumerate().fold(0, |cell, (d, cuts)| {
+        cell * PARTS + cuts.iter().map(|&cut| usize::from(coordinate(d) > cut)).sum::<usize>()
+    })
 }
 
 /// Whether few components count for a row, in a few blocks from all over the data.
@@ -125,7 +141,7 @@ impl NearBuffers {
         let n_rows = LABELLED_BLOCKS * LANES;
         Self {
             order: vec![0; n_rows],
-            ends: vec![0; n_rows.max(PARTS.pow(ORDERING_COLUMNS as u32)) + 1],
+            ends: vec![0; n_rows.max(n_components + PARTS.pow(ORDERING_COLUMNS as u32)) + 1],
             hints: Vec::with_capacity(2 * LANES),
             components: vec![0; n_components],
             least: vec![LEAST_EXPONENT; n_components],
@@ -159,16 +175,17 @@ fn sum_up(counts: &mut [u32]) {
 }
 
 impl<F: Family> Worker<F> {
-    /// Orders the first rows of the group so that neighbours are alike (counting sort by cell).
+    /// Orders the first rows of the group so that neighbours are alike (counting sort).
     fn order_rows(&mut self, shared: &Shared<'_, F>, search: &Search<'_>, n_rows: usize) {
         let stride = shared.rows.n_columns() + 1;
         let NearBuffers { order, ends, .. } = &mut self.near;
-        let cell = |row: usize| search.cell(&self.blocks[row / LANES * stride..][..stride], row % LANES);
+        let first = self.first * LANES;
+        let place = |row| search.place(first + row, &self.blocks[row / LANES * stride..][..stride], row % LANES);
         ends.fill(0);
-        (0..n_rows).for_each(|row| ends[cell(row) + 1] += 1);
+        (0..n_rows).for_each(|row| ends[place(row) + 1] += 1);
         sum_up(ends);
         for row in 0..n_rows {
-            let place = &mut ends[cell(row)];
+            let place = &mut ends[place(row)];
             order[*place as usize] = row as u32;
             *place += 1;
         }

@@ -119,8 +119,7 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
             set: self.set,
         };
         if !shared.split_counts && !matches!(pass.assignment, Assignment::Given | Assignment::Evaluate) {
-            let hints = self.hints.get_or_init(|| Hints::new(self.rows.n_rows()));
-            shared.search = Search::new(&shared, components, &pass.centre, hints);
+            shared.search = Search::new(&shared, components, &pass.centre, &self.hints);
         }
         let merge = |left: &mut Tally<F::Moments>, right: Tally<F::Moments>| {
             left.merge(&right);
