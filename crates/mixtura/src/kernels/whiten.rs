@@ -107,19 +107,35 @@ impl<L: DerefMut<Target = [T; W]>, T: Number, const W: usize> Kernel for WhitenN
     fn run<A: Arithmetic>(self) -> usize {
         let n = self.block.len();
         let n_factor = n * (n + 1) / 2;
-        let mut n_near = self.constants.len();
-        self.near.iter_mut().zip(0..).take(n_near).for_each(|(near, k)| *near = k);
         let largest = **self.largest;
-        // Two coordinates of every component that is left, then the next two: a list that shrinks
-        // costs less than a branch for each component that no machine can foresee.
-        for i in (0..n).step_by(2) {
+        let mut n_near = 0;
+        // The first two coordinates of every component, then two more of those that are left: a list
+        // that shrinks costs less than a branch for each component that no machine can foresee.
+        let (x, y) = (*self.block[0], *self.block[1.min(n - 1)]);
+        let factors = self.factors.chunks_exact(n_factor).zip(self.offsets.chunks_exact(n));
+        let parameters = factors.zip(self.constants.iter().zip(self.least));
+        for (k, ((factor, offset), (&constant, &least))) in (0u32..).zip(parameters) {
+            let mut square = [T::ZERO; W];
+            let (a, d) = (factor[0], offset[0]);
+            // Of a single column there is no second coordinate: it counts as zero.
+            let (b, c, e) = if n > 1 { (factor[1], factor[2], offset[1]) } else { (T::ZERO, T::ZERO, T::ZERO) };
+            for lane in 0..W {
+                let first = T::mul_add::<A>(a, x[lane], d);
+                let second = T::mul_add::<A>(c, y[lane], T::mul_add::<A>(b, x[lane], e));
+                square[lane] = T::mul_add::<A>(second, second, T::mul_add::<A>(first, first, T::ZERO));
+            }
+            *self.out[n_near] = square;
+            self.near[n_near] = k;
+            n_near += usize::from(counts(constant, square, largest, least));
+        }
+        for i in (2..n).step_by(2) {
             let mut n_left = 0;
             for candidate in 0..n_near {
                 let k = self.near[candidate];
                 let at = k as usize;
                 let rows = &self.factors[at * n_factor + i * (i + 1) / 2..(at + 1) * n_factor];
                 let offset = &self.offsets[at * n..][..n];
-                let square = if i == 0 { [T::ZERO; W] } else { *self.out[candidate] };
+                let square = *self.out[candidate];
                 let square = if i + 1 < n {
                     add_two::<A, L, T, W>(self.block, &rows[..2 * i + 3], offset, i, square)
                 } else {
