@@ -84,6 +84,11 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     fn narrow_bound(_prepared: &Self::Prepared) -> Option<ErrorBound> {
         None
     }
+    /// For each component what its error grows with: γ·‖A‖ (see `docs/certified-draws.md`).
+    #[doc(hidden)]
+    fn narrow_slopes(_prepared: &Self::Prepared) -> &[f32] {
+        unreachable!("invariant: only asked of families with a bound")
+    }
     /// Base-2 logarithms of weight times density in single precision, less the bound's common part.
     #[doc(hidden)]
     fn narrow_joint_into(

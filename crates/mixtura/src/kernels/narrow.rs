@@ -48,6 +48,10 @@ pub(crate) const NARROW_LEAST_EXPONENT: f32 = -64.0;
 /// Beyond this the bound's own assumptions fail: it implies E ≤ ¼ and η ≤ 1/6.
 const LARGEST_MARGIN: f32 = 0.1;
 
+/// Bits that any log-density may be off, so that none that is relevant falls below
+/// [`NARROW_LEAST_EXPONENT`] and none that is not rises above the largest.
+const LARGEST_ERROR: f32 = 10.0;
+
 /// Rounds two blocks to single precision and finds the length of each row, rounded up.
 pub(crate) struct Narrow<'a> {
     /// The D columns of the first block.
@@ -80,15 +84,17 @@ impl Kernel for Narrow<'_> {
     }
 }
 
-/// What bounds the error of a single-precision log-density: |ℓ̂ − ℓ| ≤ E for every relevant component.
+/// What bounds the errors of single-precision log-densities.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorBound {
-    /// γ·max_k ‖A_k‖: error of A x for each unit of |x|.
+    /// γ·max_k ‖A_k‖, for one rounding in a multiply-add.
     pub(crate) slope: f32,
-    /// γ·max_k ‖b_k‖: error that does not depend on x.
-    pub(crate) intercept: f32,
-    /// γ: relative error of a sum of D + 3 rounded terms.
+    /// max_k ‖b_k‖/‖A_k‖: how far from the centre components are.
+    pub(crate) reach: f32,
+    /// γ: relative error of a sum of D + 3 rounded terms, for one rounding in a multiply-add.
     pub(crate) gamma: f32,
+    /// Roundings in a multiply-add.
+    pub(crate) n_roundings: f32,
     /// What was taken off all constants, in bits.
     pub(crate) common: f64,
 }
@@ -96,8 +102,16 @@ pub struct ErrorBound {
 impl ErrorBound {
     /// The same bound for arithmetic with so many roundings in a multiply-add.
     pub(crate) fn with_roundings(self, n: usize) -> Self {
-        let n = n as f32;
-        Self { slope: n * self.slope, intercept: n * self.intercept, gamma: n * self.gamma, ..self }
+        Self { n_roundings: n as f32, ..self }
+    }
+
+    /// E: how many bits a log-density may be off whose square is at most `square`, given the error of
+    /// A x + b.
+    #[inline(always)]
+    fn bits(self, square: f32, error: f32) -> f32 {
+        let root = square.sqrt();
+        let of_square = (2.0 * root + error) * error + self.n_roundings * self.gamma * (root + error) * (root + error);
+        of_square + 3.0 * square * ROUNDOFF
     }
 }
 
@@ -115,6 +129,8 @@ pub(crate) struct NarrowDrawn {
 pub(crate) struct NarrowDraw<'a> {
     /// Log-densities of each component; overwritten by weights.
     pub ln: &'a mut [NarrowLanes],
+    /// γ·‖A‖ of each component.
+    pub slopes: &'a [f32],
     /// Length of each row, rounded up.
     pub radius: &'a NarrowLanes,
     /// Uniform numbers of the two blocks.
@@ -131,8 +147,8 @@ impl Kernel for NarrowDraw<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> NarrowDrawn {
         let (max, zero) = largest(self.ln);
-        let total = weigh::<A>(self.ln, &max);
-        let margin = self.margin(&max);
+        let (total, steepest) = weigh::<A>(self.ln, self.slopes, &max);
+        let margin = self.margin(&max, &steepest);
         let mut low = [0.0f32; NARROW_LANES];
         let mut high = [0.0f32; NARROW_LANES];
         for half in 0..2 {
@@ -170,23 +186,24 @@ impl Kernel for NarrowDraw<'_> {
 }
 
 impl NarrowDraw<'_> {
-    /// How far a cumulative posterior may be off, for each row.
+    /// How far a cumulative posterior may be off, for each row; infinite if components may be mistaken.
     #[inline(always)]
-    fn margin(&self, max: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
-        let ErrorBound { slope, intercept, gamma, .. } = self.bound;
+    fn margin(&self, max: &[f32; NARROW_LANES], steepest: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
+        let bound = self.bound;
         let n_components = self.n_components as f32;
         let summing = (2.0 * n_components + 8.0) * ROUNDOFF + n_components * 3.7e-12;
         let mut margin = [0.0; NARROW_LANES];
         for lane in 0..NARROW_LANES {
+            let distance = bound.n_roundings * (self.radius.0[lane] + bound.reach);
+            // Whatever the component, if it is relevant it has been given a weight.
+            let farthest = 2.0 - NARROW_LEAST_EXPONENT - max[lane];
+            let is_sound = bound.bits(farthest, bound.slope * distance) <= LARGEST_ERROR;
             // No relevant component has a larger square than this, nor a larger constant.
             let square = RELEVANT_BITS + 1.0 - max[lane];
-            let root = square.sqrt();
-            let error = slope * self.radius.0[lane] + intercept;
-            let of_square = (2.0 * root + error) * error + gamma * (root + error) * (root + error);
-            let bits = of_square + (3.0 * square + RELEVANT_BITS) * ROUNDOFF;
+            let bits = bound.bits(square, steepest[lane] * distance) + RELEVANT_BITS * ROUNDOFF;
             // 2^E − 1 ≤ 0.76 E for E ≤ ¼; the factor beyond covers the rounding of the bound itself.
             let relative = 0.8 * bits + 4.0 * ROUNDOFF;
-            margin[lane] = 0.6 * relative + summing;
+            margin[lane] = if is_sound { 0.6 * relative + summing } else { f32::INFINITY };
         }
         margin
     }
@@ -207,19 +224,27 @@ fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
     (max, zero)
 }
 
-/// Replaces log-densities by 2^(ℓ − max), zero where that is far below; returns their sums.
+/// Replaces log-densities by 2^(ℓ − max), zero where that is far below; returns their sums and the
+/// largest slope of a component that has a weight.
 #[inline(always)]
-fn weigh<A: Arithmetic>(ln: &mut [NarrowLanes], max: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
+fn weigh<A: Arithmetic>(
+    ln: &mut [NarrowLanes],
+    slopes: &[f32],
+    max: &[f32; NARROW_LANES],
+) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
     let mut total = [0.0f32; NARROW_LANES];
-    for ln in ln {
+    let mut steepest = [0.0f32; NARROW_LANES];
+    for (ln, &slope) in ln.iter_mut().zip(slopes) {
         let mut weights = ln.0;
         for lane in 0..NARROW_LANES {
             weights[lane] = exp2::<A>(weights[lane] - max[lane]);
             total[lane] += weights[lane];
+            let slope = if weights[lane] > 0.0 { slope } else { 0.0 };
+            steepest[lane] = if slope > steepest[lane] { slope } else { steepest[lane] };
         }
         ln.0 = weights;
     }
-    total
+    (total, steepest)
 }
 
 /// Coefficients of 2^f on [−½, ½], by interpolation at Chebyshev nodes, rounded to single precision;

@@ -132,6 +132,7 @@ pub(crate) struct NearBuffers {
     hints: Vec<u32>,
     components: Vec<u32>,
     least: Vec<f64>,
+    slopes: Vec<f32>,
     shares: Vec<Share>,
     sorted: Vec<Share>,
 }
@@ -145,6 +146,7 @@ impl NearBuffers {
             hints: Vec::with_capacity(2 * LANES),
             components: vec![0; n_components],
             least: vec![LEAST_EXPONENT; n_components],
+            slopes: vec![0.0; n_components],
             shares: Vec::new(),
             sorted: Vec::new(),
         }
@@ -329,6 +331,7 @@ impl<F: Family> Worker<F> {
         let n_rows = self.n_rows(shared, n_blocks);
         self.order_rows(shared, search, n_rows);
         let order = std::mem::take(&mut self.near.order);
+        let all_slopes = F::narrow_slopes(shared.prepared);
         let (n_columns, stride) = (shared.rows.n_columns(), shared.rows.n_columns() + 1);
         for (block, rows) in order[..n_rows].chunks(2 * LANES).enumerate() {
             shared.loader.prefetch(self.next + 2 * block);
@@ -338,11 +341,15 @@ impl<F: Family> Worker<F> {
             let uniforms = [self.gather(shared, first, 0), self.gather(shared, second, 1)];
             let (first, second) = (&self.gathered[..n_columns], &self.gathered[stride..][..n_columns]);
             let radius = shared.set.run(Narrow { first, second, out: &mut self.narrow_block });
-            let NearBuffers { hints, components, .. } = &mut self.near;
+            let NearBuffers { hints, components, slopes, .. } = &mut self.near;
             let near = Near { hints, least: &search.narrow_least, out: &mut self.narrow_joint, components };
             let n_near = F::narrow_near_into(shared.prepared, shared.set, &self.narrow_block, near);
+            for (slope, &component) in slopes.iter_mut().zip(&components[..n_near]) {
+                *slope = all_slopes[component as usize];
+            }
             let drawn = shared.set.run(NarrowDraw {
                 ln: &mut self.narrow_joint[..n_near],
+                slopes: &slopes[..n_near],
                 radius: &radius,
                 uniforms: [&uniforms[0], &uniforms[1]],
                 n_components: shared.n_components,

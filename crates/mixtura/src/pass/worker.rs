@@ -192,6 +192,7 @@ impl<F: Family> Worker<F> {
         F::narrow_joint_into(shared.prepared, shared.set, &self.narrow_block, &mut self.narrow_joint);
         let drawn = shared.set.run(NarrowDraw {
             ln: &mut self.narrow_joint,
+            slopes: F::narrow_slopes(shared.prepared),
             radius: &radius,
             uniforms: [&self.uniforms[block], &self.uniforms[block + 1]],
             n_components: shared.n_components,

@@ -79,8 +79,7 @@ impl FullPrepared {
             self.shifts.push(Some(shift));
         } else {
             self.centres.extend(centre);
-            let offset = |i| -> f64 { (0..=i).map(|j| -whitening[packed(i, j)] * shift[j]).sum() };
-            self.offsets.extend((0..n).map(offset));
+            self.offsets.extend(offset_of(whitening, &shift));
             self.shifts.push(None);
         }
     }
@@ -97,8 +96,16 @@ impl FullPrepared {
         &self.factors
     }
 
-    pub(super) fn offsets(&self) -> &[f64] {
-        &self.offsets
+    /// b of every component for rows about the common centre, far components too.
+    pub(super) fn common_offsets(&self) -> Vec<f64> {
+        let (n, mut offsets) = (self.n_columns, self.offsets.clone());
+        for (component, out) in offsets.chunks_exact_mut(n).enumerate() {
+            if let Some(shift) = self.shift(component) {
+                let (factor, ..) = self.parameters(component..component + 1);
+                out.iter_mut().zip(offset_of(factor, shift)).for_each(|(out, offset)| *out = offset);
+            }
+        }
+        offsets
     }
 
     pub(super) fn constants(&self) -> &[f64] {
@@ -111,6 +118,10 @@ impl FullPrepared {
 
     pub(super) fn narrow_bound(&self) -> Option<ErrorBound> {
         self.narrow().map(NarrowPrepared::bound)
+    }
+
+    pub(super) fn narrow_slopes(&self) -> &[f32] {
+        self.narrow().expect("invariant: asked for its bound first").slopes()
     }
 
     pub(super) fn narrow_joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
@@ -228,4 +239,9 @@ impl FullPrepared {
             &self.constants[run],
         )
     }
+}
+
+/// −A·shift.
+fn offset_of(factor: &[f64], shift: &[f64]) -> impl Iterator<Item = f64> {
+    (0..shift.len()).map(|i| (0..=i).map(|j| -factor[packed(i, j)] * shift[j]).sum())
 }

@@ -198,6 +198,10 @@ impl Family for FullGaussian {
         prepared.narrow_bound()
     }
 
+    fn narrow_slopes(prepared: &FullPrepared) -> &[f32] {
+        prepared.narrow_slopes()
+    }
+
     fn narrow_joint_into(prepared: &FullPrepared, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
         prepared.narrow_joint_into(set, block, out);
     }

@@ -13,19 +13,21 @@ pub(super) struct NarrowPrepared {
     factors: Vec<f32>,
     offsets: Vec<f32>,
     constants: Vec<f32>,
+    slopes: Vec<f32>,
     bound: ErrorBound,
 }
 
 impl NarrowPrepared {
-    /// Rounds the factors; none if a component is far away or sizes do not suit single precision.
+    /// Rounds the factors; none if sizes do not suit single precision.
     pub(super) fn new(prepared: &FullPrepared) -> Option<Self> {
         let n = prepared.n_columns();
-        let n_components = prepared.n_components();
-        let all_near = prepared.run_from(0).len() == n_components && prepared.shift(0).is_none();
+        let offsets = prepared.common_offsets();
         let length = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let longest = |values: &[f64], n: usize| values.chunks_exact(n).map(length).fold(0.0, f64::max);
-        let (slope, intercept) = (longest(prepared.factors(), n * (n + 1) / 2), longest(prepared.offsets(), n));
-        if !all_near || !SIZES.contains(&slope) || intercept > *SIZES.end() {
+        let slopes: Vec<f64> = prepared.factors().chunks_exact(n * (n + 1) / 2).map(length).collect();
+        let slope = slopes.iter().copied().fold(0.0, f64::max);
+        let reach = slopes.iter().zip(offsets.chunks_exact(n)).map(|(slope, offset)| length(offset) / slope);
+        let reach = reach.fold(0.0, f64::max);
+        if !slopes.iter().all(|slope| SIZES.contains(slope)) || slope * reach > *SIZES.end() {
             return None;
         }
         let common = prepared.constants().iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -36,12 +38,14 @@ impl NarrowPrepared {
         let narrow = |values: &[f64]| values.iter().map(|&x| x as f32).collect();
         Some(Self {
             factors: narrow(prepared.factors()),
-            offsets: narrow(prepared.offsets()),
+            offsets: narrow(&offsets),
             constants: prepared.constants().iter().map(|constant| (constant - common) as f32).collect(),
+            slopes: slopes.iter().map(|slope| (gamma * slope) as f32).collect(),
             bound: ErrorBound {
                 slope: (gamma * slope) as f32,
-                intercept: (gamma * intercept) as f32,
+                reach: (1.001 * reach) as f32,
                 gamma: gamma as f32,
+                n_roundings: 1.0,
                 common,
             },
         })
@@ -49,6 +53,11 @@ impl NarrowPrepared {
 
     pub(super) fn bound(&self) -> ErrorBound {
         self.bound
+    }
+
+    /// γ·‖A‖ of each component.
+    pub(super) fn slopes(&self) -> &[f32] {
+        &self.slopes
     }
 
     pub(super) fn joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
