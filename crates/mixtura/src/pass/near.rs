@@ -338,6 +338,7 @@ impl<F: Family> Worker<F> {
             shared.loader.prefetch(self.next + 2 * block + 1);
             self.collect_hints(search, rows, shared.n_components);
             let (first, second) = rows.split_at(rows.len().min(LANES));
+            let second = if second.is_empty() { first } else { second };
             let uniforms = [self.gather(shared, first, 0), self.gather(shared, second, 1)];
             let (first, second) = (&self.gathered[..n_columns], &self.gathered[stride..][..n_columns]);
             let radius = shared.set.run(Narrow { first, second, out: &mut self.narrow_block });

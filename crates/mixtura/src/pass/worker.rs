@@ -252,7 +252,9 @@ impl<F: Family> Worker<F> {
         let stride = shared.rows.n_columns() + 1;
         let target = &mut self.gathered[half * stride..][..stride];
         let mut uniform = Lanes::all(0.0);
-        for (lane, &row) in rows.iter().enumerate() {
+        // Fewer rows than lanes: the last one again, so that no component is near for its sake alone.
+        let last = rows.last().expect("invariant: some rows");
+        for (lane, &row) in rows.iter().chain(std::iter::repeat(last)).take(LANES).enumerate() {
             let (from, at) = (row as usize / LANES, row as usize % LANES);
             for (target, source) in target.iter_mut().zip(&self.blocks[from * stride..][..stride]) {
                 target[lane] = source[at];
