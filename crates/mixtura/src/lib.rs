@@ -23,6 +23,9 @@ pub mod driver;
 mod error;
 pub mod family;
 pub mod generate;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod kernels;
 mod model;
 pub mod pass;

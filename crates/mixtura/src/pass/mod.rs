@@ -16,3 +16,5 @@ pub use threads::Threads;
 
 pub(crate) use evaluate::{Wanted, evaluate_rows};
 pub(crate) use order::merge_in_order;
+#[cfg(feature = "internals")]
+pub(crate) use worker::least_exponent;

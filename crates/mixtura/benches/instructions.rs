@@ -1,0 +1,194 @@
+//! Counts the instructions of every kernel and of whole rounds; run by `bench/instructions`.
+//!
+//! A count does not depend on what else the machine does, so that a few per cent more is a finding.
+
+// What the macros of gungraun write is public and has no documentation.
+#![allow(missing_docs, unreachable_pub)]
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
+use mixtura::driver::{Quiet, Run, State};
+use mixtura::family::{Family, Floor};
+use mixtura::generate::Artificial;
+use mixtura::internals::Chunk;
+use mixtura::pass::{Assignment, Engine, Pass, Source, Tally, Threads};
+use mixtura::random::Generator;
+use mixtura::rows::{RowsBuilder, Summary};
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows};
+
+/// Rows of the whole rounds: four chunks.
+const N_ROWS: usize = 4096;
+
+/// In a box, so that handing it over costs next to nothing.
+fn chunk(n_columns: usize, n_components: usize) -> Box<Chunk> {
+    Box::new(Chunk::new(n_columns, n_components).expect("invariant: artificial mixtures are sound"))
+}
+
+/// One benchmark for each kernel that knows components.
+macro_rules! of_components {
+    ($($kernel:ident)*) => {$(
+        #[library_benchmark(setup = chunk)]
+        #[bench::d10_k10(10, 10)]
+        #[bench::d27_k3(27, 3)]
+        #[bench::d50_k20(50, 20)]
+        #[bench::d10_k100(10, 100)]
+        fn $kernel(mut chunk: Box<Chunk>) -> Box<Chunk> {
+            chunk.$kernel();
+            black_box(chunk)
+        }
+    )*};
+}
+
+/// One benchmark for each kernel that knows columns alone.
+macro_rules! of_columns {
+    ($($kernel:ident)*) => {$(
+        #[library_benchmark(setup = chunk)]
+        #[bench::d10(10, 1)]
+        #[bench::d27(27, 1)]
+        #[bench::d50(50, 1)]
+        fn $kernel(mut chunk: Box<Chunk>) -> Box<Chunk> {
+            chunk.$kernel();
+            black_box(chunk)
+        }
+    )*};
+}
+
+of_components!(whiten narrow_whiten softmax apportion draw largest narrow_draw dot_products add_weighted add_labelled);
+of_columns!(transpose centre narrow scale products);
+
+fn separated_chunk(n_columns: usize, n_components: usize) -> Box<Chunk> {
+    Box::new(Chunk::separated(n_columns, n_components).expect("invariant: artificial mixtures are sound"))
+}
+
+/// One benchmark for each kernel that leaves out components that are far.
+macro_rules! of_near_components {
+    ($($kernel:ident)*) => {$(
+        #[library_benchmark(setup = separated_chunk)]
+        #[bench::d10_k100_c6(10, 100)]
+        fn $kernel(mut chunk: Box<Chunk>) -> Box<Chunk> {
+            chunk.$kernel();
+            black_box(chunk)
+        }
+    )*};
+}
+
+of_near_components!(whiten_near narrow_whiten_near);
+
+/// An engine whose first pass alone is real, so that a run of one round is a round and nothing else.
+struct Once {
+    engine: Threads<'static, FullGaussian>,
+    known: Tally<<FullGaussian as Family>::Moments>,
+    is_done: AtomicBool,
+}
+
+impl Source for Once {
+    fn summary(&self) -> &Summary {
+        self.engine.summary()
+    }
+    fn is_weighted(&self) -> bool {
+        self.engine.is_weighted()
+    }
+    fn gather(&self, rows: &[usize]) -> Result<Rows<'static>, Error> {
+        self.engine.gather(rows)
+    }
+    fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error> {
+        self.engine.sample(n, generator)
+    }
+    fn distinct(&self, limit: usize) -> Result<Vec<usize>, Error> {
+        self.engine.distinct(limit)
+    }
+}
+
+impl Engine<FullGaussian> for Once {
+    fn run(&self, pass: &Pass<FullGaussian>) -> Result<Tally<<FullGaussian as Family>::Moments>, Error> {
+        if self.is_done.swap(true, Ordering::Relaxed) { Ok(self.known.clone()) } else { self.engine.run(pass) }
+    }
+    fn n_chunks(&self) -> usize {
+        self.engine.n_chunks()
+    }
+}
+
+/// A run that is about to make its only round.
+struct Round {
+    engine: Once,
+    run: Run<FullGaussian>,
+    options: Options,
+}
+
+/// A round on the thread that asks for it, from the model that the rows were drawn from; an earlier
+/// round has made the buffers.
+fn round(algorithm: Algorithm, n_columns: usize, n_components: usize, separation: f64) -> Box<Round> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    pool.build_global().expect("invariant: the first pool of this process");
+    let prepare = || -> Result<Round, Error> {
+        let model = Artificial { n_columns, n_components, separation, ..Artificial::default() }.mixture(1)?;
+        let rows: &'static Rows<'static> = Box::leak(Box::new(rows(&model)?));
+        let engine = Threads::new(rows)?;
+        let options = Options { algorithm, rounds: 1, tolerance: 0.0, ..Options::default() };
+        let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
+        let state = State::new(model, 0, floor);
+        Run::new(state.clone()).go(&engine, &options, &Quiet)?;
+        let (centre, assignment) = (engine.summary().centre.clone(), Assignment::Evaluate);
+        let known =
+            engine.run(&Pass { model: state.model.clone(), centre, assignment, precision: options.precision })?;
+        let engine = Once { engine, known, is_done: AtomicBool::new(false) };
+        Ok(Round { engine, run: Run::new(state), options })
+    };
+    Box::new(prepare().expect("invariant: artificial mixtures are sound"))
+}
+
+fn rows(model: &Mixture<FullGaussian>) -> Result<Rows<'static>, Error> {
+    let n_columns = model.components.n_columns();
+    let mut builder = RowsBuilder::<f64>::new(n_columns)?;
+    let (values, _) = model.sample(0..N_ROWS, 1)?;
+    values.chunks_exact(n_columns).for_each(|row| builder.push_row(row));
+    builder.finish()
+}
+
+/// One benchmark for each algorithm.
+macro_rules! rounds {
+    ($($name:ident $algorithm:ident)*) => {$(
+        #[library_benchmark(setup = round)]
+        #[bench::d10_k10(Algorithm::$algorithm, 10, 10, 0.6)]
+        #[bench::d27_k3(Algorithm::$algorithm, 27, 3, 0.6)]
+        #[bench::d50_k20(Algorithm::$algorithm, 50, 20, 0.6)]
+        #[bench::d10_k100_c6(Algorithm::$algorithm, 10, 100, 6.0)]
+        fn $name(mut round: Box<Round>) -> Box<Round> {
+            round.run.go(&round.engine, &round.options, &Quiet).expect("invariant: artificial mixtures are sound");
+            black_box(round)
+        }
+    )*};
+}
+
+rounds!(em_round Em sem_round Sem cem_round Cem);
+
+library_benchmark_group!(
+    name = kernels,
+    benchmarks = [
+        whiten,
+        whiten_near,
+        narrow_whiten,
+        narrow_whiten_near,
+        softmax,
+        apportion,
+        draw,
+        largest,
+        narrow_draw,
+        dot_products,
+        add_weighted,
+        add_labelled,
+        transpose,
+        centre,
+        narrow,
+        scale,
+        products
+    ]
+);
+library_benchmark_group!(name = algorithms, benchmarks = [em_round, sem_round, cem_round]);
+
+main!(
+    config = LibraryBenchmarkConfig::default().tool(Callgrind::with_args(["--cache-sim=no"])),
+    library_benchmark_groups = [kernels, algorithms]
+);
