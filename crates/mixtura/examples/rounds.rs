@@ -1,6 +1,8 @@
 //! Times rounds on artificial shapes: `cargo run --release --example rounds -- em 1000000 10 10`.
 //!
 //! Prints nanoseconds for each (row, component) and round, best of all rounds, and the likelihood.
+//! With `marks` as its last word it says on standard error when the second round begins and the last
+//! one ends: between the two lie rounds and nothing else, for `bench/profile`.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -11,15 +13,25 @@ use mixtura::pass::Threads;
 use mixtura::rows::RowsBuilder;
 use mixtura::{Algorithm, FullGaussian, Options, Start, fit};
 
-struct Clock(Mutex<(Instant, f64)>);
+struct Clock {
+    begin_and_best: Mutex<(Instant, f64)>,
+    /// The last round, if marks are wanted.
+    marked: Option<u64>,
+}
 
 impl Observer for Clock {
-    fn pass_started(&self, _restart: u64, _round: u64) {
-        self.0.lock().expect("invariant: one thread observes").0 = Instant::now();
+    fn pass_started(&self, _restart: u64, round: u64) {
+        if self.marked.is_some() && round == 1 {
+            eprintln!("rounds begin");
+        }
+        self.begin_and_best.lock().expect("invariant: one thread observes").0 = Instant::now();
     }
-    fn updated(&self, _restart: u64, _round: u64, _n_repairs: u64) {
-        let mut clock = self.0.lock().expect("invariant: one thread observes");
+    fn updated(&self, _restart: u64, round: u64, _n_repairs: u64) {
+        let mut clock = self.begin_and_best.lock().expect("invariant: one thread observes");
         clock.1 = clock.1.min(clock.0.elapsed().as_secs_f64());
+        if self.marked == Some(round) {
+            eprintln!("rounds end");
+        }
     }
 }
 
@@ -43,10 +55,11 @@ fn main() -> Result<(), mixtura::Error> {
         _ => vec![Algorithm::Em, Algorithm::Sem],
     };
     for algorithm in algorithms {
-        let clock = Clock(Mutex::new((Instant::now(), f64::INFINITY)));
         let options = Options { algorithm, rounds: number(4, 20) as u64, tolerance: 0.0, ..Options::default() };
+        let marked = words.get(6).filter(|word| *word == "marks").map(|_| options.rounds);
+        let clock = Clock { begin_and_best: Mutex::new((Instant::now(), f64::INFINITY)), marked };
         let fit = fit(&engine, n_components, &Start::KmeansPlusPlus, &options, &clock)?;
-        let best = clock.0.into_inner().expect("invariant: one thread observes").1;
+        let best = clock.begin_and_best.into_inner().expect("invariant: one thread observes").1;
         println!(
             "{n_rows}×{n_columns} K {n_components} {algorithm:?}: {:.3} ns, round {:.2} ms, {:.9} nats a row",
             best * 1e9 / (n_rows * n_components) as f64,
