@@ -239,11 +239,12 @@ impl Chunk {
 
     /// Labels drawn in single precision, in place of log-densities.
     pub fn narrow_draw(&mut self) {
+        let slopes = FullGaussian::narrow_slopes(&self.prepared);
         let given =
             self.narrow_joint.chunks_exact_mut(self.n_components).zip(&self.radii).zip(self.uniforms.chunks_exact(2));
         for (((ln, radius), two), labels) in given.zip(self.labels.chunks_exact_mut(2 * LANES)) {
-            let (uniforms, n_components) = ([&two[0], &two[1]], self.n_components);
-            let drawn = self.set.run(NarrowDraw { ln, radius, uniforms, n_components, bound: self.bound });
+            let (uniforms, n_components, bound) = ([&two[0], &two[1]], self.n_components, self.bound);
+            let drawn = self.set.run(NarrowDraw { ln, slopes, radius, uniforms, n_components, has_first: true, bound });
             labels.copy_from_slice(&drawn.labels);
         }
     }

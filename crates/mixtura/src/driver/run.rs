@@ -162,7 +162,7 @@ impl<F: Family> Run<F> {
             return Some(Termination::Interrupted);
         }
         let likelihoods = &self.state.likelihoods;
-        // Models from the last repaired one on: earlier ones were another start.
+        // Models from the last repaired or rough one on: earlier ones were another start.
         let since = self.state.repaired.map_or(0, |round| round as usize);
         if options.tolerance > 0.0 {
             match options.algorithm {

@@ -33,6 +33,10 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
         };
         let of_outcome = match outcome {
             Outcome::Done => None,
+            Outcome::Rough => {
+                state.repaired = Some(round);
+                None
+            }
             Outcome::Clipped => Some(EventKind::Clipped),
             Outcome::Kept => Some(EventKind::CovarianceKept),
             Outcome::Recentred => Some(EventKind::Recentred),

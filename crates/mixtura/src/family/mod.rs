@@ -273,6 +273,8 @@ pub enum Fate {
 pub enum Outcome {
     /// As its fate says.
     Done,
+    /// Done, but so far from where its rows were taken about that the next pass will know it better.
+    Rough,
     /// The floor was active.
     Clipped,
     /// The estimated covariance was singular; the previous one was kept about the new mean.

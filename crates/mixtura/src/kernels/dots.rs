@@ -124,8 +124,8 @@ mod tests {
     proptest! {
         #[test]
         fn matches_the_scalar_twin(
-            m in 1usize..16, n in 1usize..12, n_blocks in 0usize..5, gap in 0usize..3,
-            values in prop::collection::vec(-1.0..1.0f64, 5 * 15 * LANES),
+            m in 1usize..=40, n in 1usize..=64, n_blocks in 0usize..4, gap in 0usize..3,
+            values in prop::collection::vec(-1.0..1.0f64, (3 + 3 * 64) * LANES),
         ) {
             let lanes: Vec<Lanes> = values.as_chunks::<LANES>().0.iter().map(|&lanes| Lanes(lanes)).collect();
             let left = Side { blocks: &lanes, stride: m + gap, first: gap, n: m };

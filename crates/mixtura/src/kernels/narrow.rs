@@ -137,6 +137,8 @@ pub(crate) struct NarrowDraw<'a> {
     pub uniforms: [&'a Lanes; 2],
     /// How many components there are, with those left out because they cannot count.
     pub n_components: usize,
+    /// Whether the very first component is among those at hand: if not, a number near zero might draw it.
+    pub has_first: bool,
     /// What bounds the error of the log-densities.
     pub bound: ErrorBound,
 }
@@ -176,8 +178,11 @@ impl Kernel for NarrowDraw<'_> {
         let mut unsure = [0u32; NARROW_LANES];
         for lane in 0..NARROW_LANES {
             // Written so that a NaN anywhere is not certain, and without branches.
-            let is_certain =
-                (passed_low[lane] == passed_high[lane]) & (margin[lane] <= LARGEST_MARGIN) & (zero[lane] == 0.0);
+            #[allow(clippy::needless_bitwise_bool)]
+            let is_certain = (passed_low[lane] == passed_high[lane])
+                & (margin[lane] <= LARGEST_MARGIN)
+                & (zero[lane] == 0.0)
+                & (self.has_first | (low[lane] >= 0.0));
             unsure[lane] = u32::from(!is_certain);
             log2_density[lane] = if is_certain { log2_density[lane] } else { 0.0 };
         }

@@ -69,24 +69,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn products_match_the_scalar_twin(values in prop::collection::vec(-2.0..2.0f64, 6 * LANES)) {
-            let blocks: Vec<Lanes> = values.as_chunks().0.iter().map(|&lanes| Lanes(lanes)).collect();
-            let pairs = [(0, 0), (1, 0), (2, 1), (2, 2)];
-            let mut out = vec![Lanes::all(0.0); 8];
-            InstructionSet::detect().run(Products { blocks: &blocks, stride: 3, pairs: &pairs, out: &mut out });
-            let mut scaled = vec![Lanes::all(0.0); 4];
-            let (weights, out) = (&blocks[2..], &mut scaled);
-            InstructionSet::detect().run(Scale { blocks: &blocks, stride: 3, columns: 1..3, weights, weight_stride: 2, out });
-            for lane in 0..LANES {
-                for block in 0..2 {
-                    for (p, &(i, j)) in pairs.iter().enumerate() {
-                        let expected = blocks[block * 3 + i as usize][lane] * blocks[block * 3 + j as usize][lane];
-                        prop_assert_eq!(out[block * 4 + p][lane], expected);
-                    }
-                    for column in 0..2 {
-                        let expected = blocks[block * 3 + 1 + column][lane] * blocks[2 + block * 2][lane];
-                        prop_assert_eq!(scaled[block * 2 + column][lane], expected);
-                    }
+        fn products_and_weights_match_their_scalar_twins(
+            stride in 1usize..=65, n_blocks in 0usize..4, cut in 0.0..1.0f64,
+            values in prop::collection::vec(-2.0..2.0f64, 3 * 65 * LANES),
+        ) {
+            let lanes: Vec<Lanes> = values.as_chunks().0.iter().map(|&lanes| Lanes(lanes)).collect();
+            let blocks = &lanes[..n_blocks * stride];
+            let pairs: Vec<(u32, u32)> = (0..stride as u32).map(|i| (i, (f64::from(i) * cut) as u32)).collect();
+            let mut out = vec![Lanes::all(0.0); n_blocks * stride];
+            InstructionSet::detect().run(Products { blocks, stride, pairs: &pairs, out: &mut out });
+            let columns = (stride as f64 * cut) as usize..stride;
+            let (weights, weight_stride) = (&lanes[1..], 2);
+            let mut scaled = vec![Lanes::all(0.0); n_blocks * columns.len()];
+            let scale =
+                Scale { blocks, stride, columns: columns.clone(), weights, weight_stride, out: &mut scaled };
+            InstructionSet::detect().run(scale);
+            for (block, lane) in (0..n_blocks).flat_map(|block| (0..LANES).map(move |lane| (block, lane))) {
+                let x = |column: usize| blocks[block * stride + column][lane];
+                for (p, &(i, j)) in pairs.iter().enumerate() {
+                    prop_assert_eq!(out[block * stride + p][lane], x(i as usize) * x(j as usize));
+                }
+                for (c, column) in columns.clone().enumerate() {
+                    prop_assert_eq!(scaled[block * columns.len() + c][lane], x(column) * lanes[1 + 2 * block][lane]);
                 }
             }
         }

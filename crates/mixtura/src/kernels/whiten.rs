@@ -161,7 +161,9 @@ fn counts<T: Number, const W: usize>(constant: T, square: [T; W], largest: [T; W
     let mut any = false;
     for lane in 0..W {
         // Written so that what is no number counts.
-        any |= !(T::less_square(constant, square[lane]) - largest[lane] < least);
+        #[allow(clippy::neg_cmp_op_on_partial_ord)]
+        let counts = !(T::less_square(constant, square[lane]) - largest[lane] < least);
+        any |= counts;
     }
     any
 }
@@ -245,30 +247,53 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn matches_the_scalar_twin(
-            n_columns in 1usize..40,
-            values in prop::collection::vec(-3.0..3.0f64, 40 * LANES + 40 * 41 + 80),
+            n in 1usize..=64, n_components in 1usize..=40, seed in any::<u64>(), slack in -40.0..40.0f64,
         ) {
-            let (lanes, rest) = values.split_at(40 * LANES);
-            let block: Vec<Lanes> = lanes.as_chunks().0[..n_columns].iter().map(|&lanes| Lanes(lanes)).collect();
-            let (factors, offsets) = rest.split_at(40 * 41);
-            let size = n_columns * (n_columns + 1) / 2;
-            let constants = [1.5, -0.5];
-            let mut out = [Lanes::all(0.0); 2];
-            let (factors, offsets) = (&factors[..2 * size], &offsets[..2 * n_columns]);
-            InstructionSet::detect().run(Whiten { block: &block, factors, offsets, constants: &constants, out: &mut out });
+            let mut numbers = numbers(seed);
+            let size = n * (n + 1) / 2;
+            let block: Vec<Lanes> = (0..n).map(|_| Lanes(std::array::from_fn(|_| numbers()))).collect();
+            let factors: Vec<f64> = (0..n_components * size).map(|_| numbers()).collect();
+            let offsets: Vec<f64> = (0..n_components * n).map(|_| numbers()).collect();
+            let constants: Vec<f64> = (0..n_components).map(|_| numbers()).collect();
+            let (set, mut out) = (InstructionSet::detect(), vec![Lanes::all(0.0); n_components]);
+            set.run(Whiten { block: &block, factors: &factors, offsets: &offsets, constants: &constants, out: &mut out });
             for (k, out) in out.iter().enumerate() {
                 for lane in 0..LANES {
                     let mut square = 0.0;
-                    for i in 0..n_columns {
+                    for i in 0..n {
                         let row = &factors[k * size + i * (i + 1) / 2..][..=i];
                         let y: f64 = row.iter().enumerate().map(|(j, a)| a * block[j][lane]).sum();
-                        square += (y + offsets[k * n_columns + i]).powi(2);
+                        square += (y + offsets[k * n + i]).powi(2);
                     }
                     prop_assert!((out[lane] - (constants[k] - square)).abs() <= 1e-12 * (1.0 + square));
                 }
             }
+            // The same bits for components that are left; those that are not count nowhere.
+            let largest = Lanes(std::array::from_fn(|lane| out[lane % n_components][lane]));
+            let least: Vec<f64> = (0..n_components).map(|_| slack + numbers()).collect();
+            let (mut near, mut left) = (vec![0; n_components], vec![Lanes::all(0.0); n_components]);
+            let n_near = set.run(WhitenNear {
+                block: &block, factors: &factors, offsets: &offsets, constants: &constants,
+                least: &least, largest: &largest, out: &mut left, near: &mut near,
+            });
+            let counts = |k: usize| (0..LANES).any(|lane| out[k][lane] - largest[lane] >= least[k]);
+            let expected: Vec<u32> = (0..n_components as u32).filter(|&k| counts(k as usize)).collect();
+            prop_assert_eq!(&near[..n_near], &expected);
+            for (left, &k) in left.iter().zip(&near[..n_near]) {
+                prop_assert_eq!(left, &out[k as usize]);
+            }
+        }
+    }
+
+    /// Numbers in [−1, 1), the same for the same seed.
+    fn numbers(seed: u64) -> impl FnMut() -> f64 {
+        let mut state = seed;
+        move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
         }
     }
 }

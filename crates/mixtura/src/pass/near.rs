@@ -222,7 +222,7 @@ impl<F: Family> Worker<F> {
         let uniforms = self.gather(shared, rows, 0);
         let NearBuffers { hints, components, least, .. } = &mut self.near;
         let near = Near { hints, least: &shared.least, out: &mut self.joint, components };
-        let lanes = &self.gathered[..shared.rows.n_columns() + 1];
+        let lanes = &self.gathered[..=shared.rows.n_columns()];
         let n_near = F::log2_near_into(shared.prepared, shared.set, lanes, &mut self.scratch, near);
         for (least, &component) in least.iter_mut().zip(&components[..n_near]) {
             *least = shared.least[component as usize];
@@ -354,6 +354,7 @@ impl<F: Family> Worker<F> {
                 radius: &radius,
                 uniforms: [&uniforms[0], &uniforms[1]],
                 n_components: shared.n_components,
+                has_first: components[0] == 0,
                 bound,
             });
             // A row of which nothing is certain may have been given no label at all.

@@ -22,6 +22,7 @@ pub struct Threads<'a, F: Family> {
     workers: Mutex<Vec<Worker<F>>>,
     tallies: Mutex<Vec<(usize, Tally<F::Moments>)>>,
     hints: OnceLock<Hints>,
+    searches: bool,
 }
 
 impl<'a, F: Family> Threads<'a, F> {
@@ -34,7 +35,14 @@ impl<'a, F: Family> Threads<'a, F> {
             workers: Mutex::default(),
             tallies: Mutex::default(),
             hints: OnceLock::new(),
+            searches: true,
         })
+    }
+
+    /// Computes every component for every row, even where most cannot count: the plain version of a pass.
+    #[must_use]
+    pub fn without_search(self) -> Self {
+        Self { searches: false, ..self }
     }
 
     fn chunk(&self, shared: &Shared<'_, F>, components: &F, chunk: usize) -> Tally<F::Moments> {
@@ -118,7 +126,8 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
                 && self.summary.whole_weights,
             set: self.set,
         };
-        if !shared.split_counts && !matches!(pass.assignment, Assignment::Given | Assignment::Evaluate) {
+        if self.searches && !shared.split_counts && !matches!(pass.assignment, Assignment::Given | Assignment::Evaluate)
+        {
             shared.search = Search::new(&shared, components, &pass.centre, &self.hints);
         }
         let merge = |left: &mut Tally<F::Moments>, right: Tally<F::Moments>| {

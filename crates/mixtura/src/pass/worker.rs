@@ -196,6 +196,7 @@ impl<F: Family> Worker<F> {
             radius: &radius,
             uniforms: [&self.uniforms[block], &self.uniforms[block + 1]],
             n_components: shared.n_components,
+            has_first: true,
             bound,
         });
         self.labels[block * LANES..][..2 * LANES].copy_from_slice(&drawn.labels);
@@ -233,7 +234,7 @@ impl<F: Family> Worker<F> {
                 evidence
             } else {
                 let uniform = self.gather(shared, rows, 0);
-                let lanes = &self.gathered[..shared.rows.n_columns() + 1];
+                let lanes = &self.gathered[..=shared.rows.n_columns()];
                 F::log2_joint_into(shared.prepared, shared.set, lanes, &mut self.scratch, &mut self.joint);
                 let evidence = shared.set.run(Softmax { ln: &mut self.joint, least: &shared.least });
                 let drawn = shared.set.run(Draw { weights: &self.joint, sum: &evidence.sum, uniform: &uniform });

@@ -4,6 +4,7 @@ mod certified;
 mod degenerate;
 mod draws;
 mod monotone;
+mod near;
 mod reference;
 mod reproducible;
 mod scale_free;

@@ -72,8 +72,7 @@ impl FullPrepared {
     fn place(&mut self, mean: &[f64], covariance: &[f64], centre: &[f64], whitening: &[f64]) {
         let n = self.n_columns;
         let shift: Vec<f64> = mean.iter().zip(centre).map(|(mean, centre)| mean - centre).collect();
-        let is_far = shift.iter().enumerate().any(|(d, shift)| shift * shift > FAR * covariance[d * n + d]);
-        if is_far {
+        if is_far(&shift, covariance) {
             self.centres.extend(mean);
             self.offsets.extend(std::iter::repeat_n(0.0, n));
             self.shifts.push(Some(shift));
@@ -185,8 +184,9 @@ impl FullPrepared {
         scratch: &mut FullScratch,
         near: Near<'_, Lanes, f64>,
     ) -> usize {
+        let Near { hints, least, out, components } = near;
         let mut largest = Lanes::all(f64::NEG_INFINITY);
-        for &hint in near.hints {
+        for &hint in hints {
             let run = hint as usize..hint as usize + 1;
             let mut hinted = [Lanes::all(0.0)];
             self.whiten(set, block, run, scratch, &mut hinted);
@@ -202,12 +202,12 @@ impl FullPrepared {
                 factors,
                 offsets,
                 constants,
-                least: &near.least[run.clone()],
+                least: &least[run.clone()],
                 largest: &largest,
-                out: &mut near.out[n_near..],
-                near: &mut near.components[n_near..],
+                out: &mut out[n_near..],
+                near: &mut components[n_near..],
             });
-            near.components[n_near..n_near + found].iter_mut().for_each(|component| *component += first as u32);
+            components[n_near..n_near + found].iter_mut().for_each(|component| *component += first as u32);
             n_near += found;
             first = run.end;
         }
@@ -239,6 +239,12 @@ impl FullPrepared {
             &self.constants[run],
         )
     }
+}
+
+/// Whether a component so far from where its rows are taken about loses digits that it could have.
+pub(super) fn is_far(shift: &[f64], covariance: &[f64]) -> bool {
+    let n = shift.len();
+    shift.iter().enumerate().any(|(d, shift)| shift * shift > FAR * covariance[d * n + d])
 }
 
 /// −A·shift.

@@ -1,6 +1,7 @@
 //! Estimates means and covariances from moments: maximum likelihood, above the floor.
 
 use super::super::matrix::{cholesky, for_components, raise_eigenvalues_to_one};
+use super::density::is_far;
 use super::{FullGaussian, FullMoments};
 use crate::family::{Family, Fate, Floor, Moments, Outcome};
 
@@ -110,6 +111,7 @@ fn estimate(
     let outcome = match (recentred, clipped) {
         (true, _) => Outcome::Recentred,
         (false, true) => Outcome::Clipped,
+        (false, false) if is_far(&shift, &covariance) => Outcome::Rough,
         (false, false) => Outcome::Done,
     };
     Estimated { mean, covariance: Some(covariance), outcome }

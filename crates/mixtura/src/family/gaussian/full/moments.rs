@@ -80,7 +80,7 @@ impl FullScratch {
             self.places[end] = (done * LANES) as u32;
             done += n_blocks;
             end += 1;
-            if count % LANES > 0 {
+            if !count.is_multiple_of(LANES) {
                 self.rows[(done - 1) * stride..][..stride].fill(Lanes::all(0.0));
                 self.row_weights[done - 1] = Lanes::all(0.0);
             }
@@ -246,7 +246,7 @@ impl FullMoments {
         let rows = (0u32..).zip(labels);
         if group.unit_weights {
             let shares = rows.map(|(row, &component)| Share { row, component, weight: 1.0 });
-            self.add_laid_out(prepared, set, group, shares, true, scratch);
+            self.add_laid_out(prepared, set, group, &shares, true, scratch);
             for (squared, &count) in self.squared_weights.iter_mut().zip(&scratch.counts) {
                 *squared += f64::from(count);
             }
@@ -254,7 +254,7 @@ impl FullMoments {
         }
         let weight = |row: u32| group.weights[row as usize / LANES][row as usize % LANES];
         let shares = rows.map(|(row, &component)| Share { row, component, weight: weight(row) });
-        self.add_laid_out(prepared, set, group, shares.clone(), false, scratch);
+        self.add_laid_out(prepared, set, group, &shares, false, scratch);
         for share in shares {
             if let Some(squared) = self.squared_weights.get_mut(share.component as usize) {
                 *squared += share.weight * share.weight;
@@ -270,7 +270,7 @@ impl FullMoments {
         shares: &[Share],
         scratch: &mut FullScratch,
     ) {
-        self.add_laid_out(prepared, set, group, shares.iter().copied(), false, scratch);
+        self.add_laid_out(prepared, set, group, &shares.iter().copied(), false, scratch);
     }
 
     /// Lays rows out by component, as many components at a time as the buffer holds, and adds them.
@@ -279,7 +279,7 @@ impl FullMoments {
         prepared: &FullPrepared,
         set: InstructionSet,
         group: Group<'_>,
-        shares: impl Iterator<Item = Share> + Clone,
+        shares: &(impl Iterator<Item = Share> + Clone),
         unit_weights: bool,
         scratch: &mut FullScratch,
     ) {
@@ -320,11 +320,12 @@ struct Weights<'a> {
     stride: usize,
 }
 
-/// Subtracts `shift` from all columns but the column of ones.
+/// Subtracts `shift` from the columns of all rows; where the column of ones is zero there is no row.
 fn shift_rows(rows: &mut [Lanes], shift: &[f64]) {
     for block in rows.chunks_exact_mut(shift.len() + 1) {
+        let ones = block[shift.len()];
         for (column, shift) in block.iter_mut().zip(shift) {
-            *column = Lanes(column.map(|x| x - shift));
+            column.0 = std::array::from_fn(|lane| column[lane] - shift * ones[lane]);
         }
     }
 }
