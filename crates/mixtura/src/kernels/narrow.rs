@@ -222,8 +222,9 @@ fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
     for ln in ln {
         for lane in 0..NARROW_LANES {
             max[lane] = if ln.0[lane] > max[lane] { ln.0[lane] } else { max[lane] };
-            // 0 for a number, NaN for an infinity or NaN; one that came up stays.
-            zero[lane] += ln.0[lane] * 0.0;
+            // 0 for a number or −∞ (a component of no weight), NaN for +∞ or NaN; one that came up stays.
+            let finite = if ln.0[lane] < f32::MIN { f32::MIN } else { ln.0[lane] };
+            zero[lane] += finite * 0.0;
         }
     }
     (max, zero)

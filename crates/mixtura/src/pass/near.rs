@@ -128,6 +128,7 @@ fn pays<F: Family>(shared: &Shared<'_, F>, components: &F) -> bool {
 /// Buffers of one worker.
 pub(crate) struct NearBuffers {
     order: Vec<u32>,
+    places: Vec<u32>,
     ends: Vec<u32>,
     hints: Vec<u32>,
     components: Vec<u32>,
@@ -142,6 +143,7 @@ impl NearBuffers {
         let n_rows = LABELLED_BLOCKS * LANES;
         Self {
             order: vec![0; n_rows],
+            places: vec![0; n_rows],
             ends: vec![0; n_rows.max(n_components + PARTS.pow(ORDERING_COLUMNS as u32)) + 1],
             hints: Vec::with_capacity(2 * LANES),
             components: vec![0; n_components],
@@ -180,16 +182,20 @@ impl<F: Family> Worker<F> {
     /// Orders the first rows of the group so that neighbours are alike (counting sort).
     fn order_rows(&mut self, shared: &Shared<'_, F>, search: &Search<'_>, n_rows: usize) {
         let stride = shared.rows.n_columns() + 1;
-        let NearBuffers { order, ends, .. } = &mut self.near;
+        let NearBuffers { order, places, ends, .. } = &mut self.near;
         let first = self.first * LANES;
-        let place = |row| search.place(first + row, &self.blocks[row / LANES * stride..][..stride], row % LANES);
         ends.fill(0);
-        (0..n_rows).for_each(|row| ends[place(row) + 1] += 1);
+        // Asked once: a restart beside this one may change the hints at any time.
+        for (row, out) in places[..n_rows].iter_mut().enumerate() {
+            let place = search.place(first + row, &self.blocks[row / LANES * stride..][..stride], row % LANES);
+            *out = place as u32;
+            ends[place + 1] += 1;
+        }
         sum_up(ends);
-        for row in 0..n_rows {
-            let place = &mut ends[place(row)];
-            order[*place as usize] = row as u32;
-            *place += 1;
+        for (row, &place) in (0..).zip(&places[..n_rows]) {
+            let end = &mut ends[place as usize];
+            order[*end as usize] = row;
+            *end += 1;
         }
     }
 

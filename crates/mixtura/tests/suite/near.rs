@@ -4,9 +4,9 @@
 use mixtura::generate::Artificial;
 use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Threads};
 use mixtura::random::{Address, Purpose};
-use mixtura::{FullGaussian, Mixture, Rows, Start};
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
 
-use crate::started;
+use crate::{rounds, started};
 
 fn separated(n_rows: usize, n_columns: usize, n_components: usize) -> (Rows<'static>, Mixture<FullGaussian>) {
     let shape = Artificial { n_columns, n_components, separation: 6.0, ..Artificial::default() };
@@ -105,4 +105,21 @@ fn a_search_changes_nothing_on_hostile_data() {
     let far = Mixture::new(model.weights.clone(), FullGaussian::new(4, means, covariances).unwrap()).unwrap();
     let mixed = map(&|n, _, x| if n % 40 == 0 { x + 1e5 } else { x });
     assert!(check(&mixed, &far, "a component far away"));
+}
+
+/// Restarts on few rows run beside each other, with hints in common.
+#[test]
+fn restarts_beside_each_other_do_not_disturb_a_search() {
+    let (rows, _) = separated(1900, 4, 40);
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+        let options = Options { algorithm, restarts: 6, ..rounds(12) };
+        let fit = |n_threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+            pool.install(|| fit_rows(&rows, 40, &Start::Random, &options).unwrap().model)
+        };
+        let alone = fit(1);
+        for _ in 0..5 {
+            assert_eq!(fit(4), alone, "{algorithm:?}");
+        }
+    }
 }
