@@ -3,6 +3,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use super::dispatch::align_stack;
 use super::elementary::log2;
 use super::{Arithmetic, Kernel, LANES, Lanes};
 
@@ -148,6 +149,7 @@ impl Kernel for NarrowDraw<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> NarrowDrawn {
+        align_stack();
         let (max, zero) = largest(self.ln);
         let (total, steepest) = weigh::<A>(self.ln, self.slopes, &max);
         let margin = self.margin(&max, &steepest);

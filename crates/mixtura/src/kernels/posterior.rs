@@ -1,5 +1,6 @@
 //! Turns the log-densities of a block into posteriors, drawn labels or best labels.
 
+use super::dispatch::align_stack;
 use super::elementary::{exp2_lanes, log2};
 use super::{Arithmetic, Kernel, LANES, Lanes};
 
@@ -25,6 +26,7 @@ impl Kernel for Softmax<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> Evidence {
+        align_stack();
         let mut max = [f64::NEG_INFINITY; LANES];
         for ln in self.ln.iter() {
             for lane in 0..LANES {
