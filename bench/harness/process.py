@@ -7,10 +7,13 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
-import time
+from pathlib import Path
 
 from .places import LOGS, SCRATCH
+
+LAUNCHER = Path(__file__).parent / "launch.py"
 
 
 class Failed(Exception):
@@ -107,19 +110,18 @@ class Mixtura:
         command = [self.program, "fit", self.inputs.rows, "-k", shape.n_components, "--init-model", self.inputs.start_json]
         command += ["--rounds", n_rounds, "--tolerance", 0, "--regularization", 0, "--ridge", shape.ridge]
         command += ["--threads", self.n_threads, "-q", "--output", output, "--trace", trace, *self.options]
+        report = SCRATCH / "mixtura.run"
         with open(LOGS / "mixtura.log", "w") as log:
-            begin = time.perf_counter()
-            process = subprocess.Popen([str(part) for part in command], stdout=log, stderr=log)
-            _, status, usage = os.wait4(process.pid, 0)
-            seconds = time.perf_counter() - begin
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise Failed((LOGS / "mixtura.log").read_text().strip().replace("\n", "; ") or f"exit code {process.returncode}")
-        self.peak_bytes = max(self.peak_bytes, usage.ru_maxrss * 1024)
+            launch = [sys.executable, "-S", LAUNCHER, report, *command]
+            subprocess.run([str(part) for part in launch], stdout=log, stderr=log, check=True)
+        exit_code, seconds, peak_bytes = report.read_text().split()
+        if int(exit_code):
+            raise Failed((LOGS / "mixtura.log").read_text().strip().replace("\n", "; ") or f"exit code {exit_code}")
+        self.peak_bytes = max(self.peak_bytes, int(peak_bytes))
         self._read_trace(trace, n_rounds)
         self.last_model = json.loads(output.read_text())
         raw_model(self.last_model).tofile(open(model, "wb"))
-        return seconds
+        return float(seconds)
 
     def _read_trace(self, path, n_rounds):
         with open(path, newline="") as file:

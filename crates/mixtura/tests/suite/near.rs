@@ -6,7 +6,7 @@ use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Threads};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
 
-use crate::{rounds, started};
+use crate::{assert_close, assert_models_close, reference, rounds, started};
 
 fn separated(n_rows: usize, n_columns: usize, n_components: usize) -> (Rows<'static>, Mixture<FullGaussian>) {
     let shape = Artificial { n_columns, n_components, separation: 6.0, ..Artificial::default() };
@@ -95,16 +95,46 @@ fn a_search_changes_nothing_on_hostile_data() {
     check(&shifted, &started(&shifted, 40, &Start::KmeansPlusPlus, 1), "uneven columns");
     let constant = map(&|_, d, x| if d < 2 { 7.0 } else { x });
     check(&constant, &started(&constant, 40, &Start::KmeansPlusPlus, 1), "first columns that tell nothing");
-    // One component is far away and narrow, so that its rows are taken about its own mean.
+    let (mixed, far) = with_a_component_far_away(&rows, &model);
+    assert!(check(&mixed, &far, "a component far away"));
+}
+
+/// Shifts one row of 40, and one component with them, so far that its rows are taken about its own mean.
+fn with_a_component_far_away(rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> (Rows<'static>, Mixture<FullGaussian>) {
+    let n_columns = rows.n_columns();
     let (mut means, mut covariances) = (Vec::new(), Vec::new());
-    for k in 0..40 {
+    for k in 0..model.n_components() {
         let far = k == 17;
         means.extend(model.components.mean(k).iter().map(|mean| if far { mean + 1e5 } else { *mean }));
         covariances.extend(model.components.covariance(k).iter().map(|entry| if far { entry * 1e-4 } else { *entry }));
     }
-    let far = Mixture::new(model.weights.clone(), FullGaussian::new(4, means, covariances).unwrap()).unwrap();
-    let mixed = map(&|n, _, x| if n % 40 == 0 { x + 1e5 } else { x });
-    assert!(check(&mixed, &far, "a component far away"));
+    let components = FullGaussian::new(n_columns, means, covariances).unwrap();
+    let shift = |n: usize| if n.is_multiple_of(40) { 1e5 } else { 0.0 };
+    let values = (0..rows.n_rows()).flat_map(|n| rows.row(n).into_iter().map(move |x| x + shift(n)));
+    let shifted = Rows::from_vec(values.collect(), n_columns).unwrap();
+    (shifted, Mixture::new(model.weights.clone(), components).unwrap())
+}
+
+/// Against code that shares nothing with the pass.
+#[test]
+fn a_search_agrees_with_the_plain_reference() {
+    let (rows, model) = separated(3000, 4, 40);
+    let far = with_a_component_far_away(&rows, &model);
+    for (rows, model) in [(rows, model), far] {
+        let (expected, last) = reference::em(&rows, &model, 3);
+        let options = Options { regularization: 0.0, ..rounds(3) };
+        let fitted = fit_rows(&rows, 40, &Start::Model(model.clone()), &options).unwrap();
+        assert_close(fitted.mean_ln_likelihood, expected[3], 1e-9, 1.0);
+        assert_models_close(&fitted.model, &last, 1e-9);
+
+        let (posteriors, _) = reference::posteriors(&rows, &model);
+        let best = |p: &Vec<f64>| (0..40).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap();
+        let one_hot: Vec<Vec<f64>> =
+            posteriors.iter().map(|p| (0..40).map(|k| f64::from(u8::from(k == best(p)))).collect()).collect();
+        let options = Options { algorithm: Algorithm::Cem, ..options };
+        let fitted = fit_rows(&rows, 40, &Start::Model(model), &Options { rounds: 1, ..options }).unwrap();
+        assert_models_close(&fitted.model, &reference::maximum(&rows, &one_hot), 1e-9);
+    }
 }
 
 /// Restarts on few rows run beside each other, with hints in common.
