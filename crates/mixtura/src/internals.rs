@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::hint::black_box;
 
-use crate::family::{Family, Group, Near};
+use crate::family::{Family, Near};
 use crate::generate::Artificial;
 use crate::kernels::{
     Apportion, Centre, DotProducts, Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, NARROW_LEAST_EXPONENT,
     Narrow, NarrowDraw, NarrowLanes, Products, Scale, Side, Softmax, Transpose,
 };
-use crate::pass::least_exponent;
+use crate::pass::{Layout, Share, least_exponent};
 use crate::random::{Address, Purpose};
 use crate::{Error, FullGaussian, Mixture};
 
@@ -63,6 +63,7 @@ pub struct Chunk {
     out: Vec<Lanes>,
     dots: Vec<f64>,
     scratch: Scratch,
+    layout: Layout,
     moments: Moments,
 }
 
@@ -130,6 +131,7 @@ impl Chunk {
             dots: vec![0.0; n_components * pairs.len()],
             pairs,
             scratch: model.components.scratch(N_BLOCKS),
+            layout: Layout::new(n_components, n_columns, N_BLOCKS),
             moments: model.components.no_moments(),
             prepared,
         };
@@ -300,14 +302,16 @@ impl Chunk {
         let blocks = self.blocks.chunks_exact(GROUP_BLOCKS * (self.n_columns + 1));
         let weights = self.weights.chunks_exact(GROUP_BLOCKS * self.n_components);
         for (blocks, weights) in blocks.zip(weights) {
-            let group = Group { blocks, weights: &self.ones[..GROUP_BLOCKS], unit_weights: true };
-            FullGaussian::add_weighted(&self.prepared, self.set, group, weights, &mut self.scratch, &mut self.moments);
+            FullGaussian::add_weighted(&self.prepared, self.set, blocks, weights, &mut self.scratch, &mut self.moments);
         }
     }
 
     /// Statistics of rows that belong to one component each: sorting, gathering, products.
     pub fn add_labelled(&mut self) {
-        let group = Group { blocks: &self.blocks, weights: &self.ones, unit_weights: true };
-        FullGaussian::add_labelled(&self.prepared, self.set, group, &self.labels, &mut self.scratch, &mut self.moments);
+        let Self { prepared, set, scratch, moments, .. } = self;
+        let shares = (0u32..).zip(&self.labels).map(|(row, &component)| Share { row, component, weight: 1.0 });
+        self.layout.for_components(&self.blocks, &shares, true, |component, rows, weights| {
+            FullGaussian::add_rows(prepared, *set, component, rows, weights, scratch, moments);
+        });
     }
 }

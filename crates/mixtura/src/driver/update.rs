@@ -67,7 +67,7 @@ fn fates<F: Family, E: Engine<F>>(
         let is_empty = tally.moments.weight(k) <= EMPTY_SHARE * tally.weight;
         let n_rows = match options.algorithm {
             Algorithm::Em => None,
-            Algorithm::Sem | Algorithm::Cem => Some(tally.moments.effective_rows(k)),
+            Algorithm::Sem | Algorithm::Cem => Some(tally.effective_rows(k)),
         };
         fates.push(match n_rows {
             _ if is_empty && state.reseeds[k] >= MOST_RESEEDS => Fate::Keep,

@@ -110,34 +110,26 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         Self::narrow_joint_into(prepared, set, block, near.out);
         near.all()
     }
-    /// Adds rows that belong to every component with some weight: `weights[b · K + k]`.
+    /// Adds blocks of the D columns, centred, and a column of ones, whose rows belong to every
+    /// component with some weight: `weights[b · K + k]`, 0 past the last row.
     #[doc(hidden)]
     fn add_weighted(
         prepared: &Self::Prepared,
         set: InstructionSet,
-        group: Group<'_>,
+        blocks: &[Lanes],
         weights: &[Lanes],
         scratch: &mut Self::Scratch,
         moments: &mut Self::Moments,
     );
-    /// Adds rows that belong to one component each, or to none if their label is `NO_LABEL`.
+    /// Adds rows that belong to one component, laid out in blocks of the D columns and a column of
+    /// ones; all columns are 0 past the last row. Without weights all are 1. Rows may be changed.
     #[doc(hidden)]
-    fn add_labelled(
+    fn add_rows(
         prepared: &Self::Prepared,
         set: InstructionSet,
-        group: Group<'_>,
-        labels: &[u32],
-        scratch: &mut Self::Scratch,
-        moments: &mut Self::Moments,
-    );
-
-    /// Adds rows that belong to few components each, given one by one in the order of rows.
-    #[doc(hidden)]
-    fn add_shares(
-        prepared: &Self::Prepared,
-        set: InstructionSet,
-        group: Group<'_>,
-        shares: &[Share],
+        component: usize,
+        rows: &mut [Lanes],
+        weights: Option<Weights<'_>>,
         scratch: &mut Self::Scratch,
         moments: &mut Self::Moments,
     );
@@ -167,8 +159,6 @@ pub trait Moments: Clone + Debug + PartialEq + Send + Sync + Serialize + Deseria
     fn merge(&mut self, other: &Self);
     /// Total weight in a component.
     fn weight(&self, component: usize) -> f64;
-    /// How many equally weighted rows would tell as much: (Σw)²/Σw². Only of labelled rows.
-    fn effective_rows(&self, component: usize) -> f64;
 }
 
 /// Draws rows from components.
@@ -177,29 +167,11 @@ pub trait Sampler: Sync {
     fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]);
 }
 
-/// Stands for the label of a row that weighs nothing.
-pub(crate) const NO_LABEL: u32 = u32::MAX;
-
-/// A few blocks of rows on their way through a pass.
+/// Weights of rows: `blocks[b · stride]` are those of block b.
 #[derive(Clone, Copy)]
-pub struct Group<'a> {
-    /// For each block the D columns, centred, then a column of ones.
+pub struct Weights<'a> {
     pub(crate) blocks: &'a [Lanes],
-    /// Row weights, a `Lanes` for each block; 0 past the last row.
-    pub(crate) weights: &'a [Lanes],
-    /// Whether every weight is 0 or 1.
-    pub(crate) unit_weights: bool,
-}
-
-/// The part of a row's weight that belongs to one component.
-#[derive(Debug, Clone, Copy)]
-pub struct Share {
-    /// The row's number in its group.
-    pub(crate) row: u32,
-    /// The component.
-    pub(crate) component: u32,
-    /// The weight.
-    pub(crate) weight: f64,
+    pub(crate) stride: usize,
 }
 
 /// What is asked of a search for the components that may count for some row of a block, and its result.

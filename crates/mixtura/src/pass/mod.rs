@@ -3,6 +3,7 @@
 mod assignment;
 mod engine;
 mod evaluate;
+mod layout;
 mod near;
 mod order;
 mod tally;
@@ -17,4 +18,7 @@ pub use threads::Threads;
 pub(crate) use evaluate::{Wanted, evaluate_rows};
 pub(crate) use order::merge_in_order;
 #[cfg(feature = "internals")]
-pub(crate) use worker::least_exponent;
+pub(crate) use {
+    layout::{Layout, Share},
+    worker::least_exponent,
+};

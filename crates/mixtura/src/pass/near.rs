@@ -9,8 +9,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Tally;
-use super::worker::{LABELLED_BLOCKS, Shared, Worker, group};
-use crate::family::{Family, Near, Share};
+use super::layout::Share;
+use super::worker::{LABELLED_BLOCKS, Shared, Worker};
+use crate::family::{Family, Near};
 use crate::kernels::{
     Apportion, Draw, ErrorBound, Evidence, LANES, LEAST_EXPONENT, Lanes, Largest, NARROW_LEAST_EXPONENT, Narrow,
     NarrowDraw, Softmax,
@@ -135,7 +136,7 @@ pub(crate) struct NearBuffers {
     least: Vec<f64>,
     slopes: Vec<f32>,
     shares: Vec<Share>,
-    sorted: Vec<Share>,
+    pub(super) sorted: Vec<Share>,
 }
 
 impl NearBuffers {
@@ -294,8 +295,7 @@ impl<F: Family> Worker<F> {
             }
         });
         self.near.sort_shares();
-        let group = group(shared, &self.blocks, &self.row_weights, n_blocks);
-        F::add_shares(shared.prepared, shared.set, group, &self.near.sorted, &mut self.scratch, &mut tally.moments);
+        self.add_shares(shared, tally);
     }
 
     /// CEM's labels, where few components count for a row.

@@ -13,14 +13,17 @@ pub struct Tally<M> {
     pub ln_likelihood: f64,
     /// Σ w ln max_k p(k | x): how certain the best labels are; only of passes that evaluate.
     pub ln_best_posterior: f64,
+    /// For each component Σ w² of the rows that were labelled with it.
+    pub squared_weights: Vec<f64>,
     /// Statistics for the next model.
     pub moments: M,
 }
 
 impl<M: Moments> Tally<M> {
     /// The result over no rows.
-    pub fn new(moments: M) -> Self {
-        Self { weight: 0.0, ln_likelihood: 0.0, ln_best_posterior: 0.0, moments }
+    pub fn new(n_components: usize, moments: M) -> Self {
+        let squared_weights = vec![0.0; n_components];
+        Self { weight: 0.0, ln_likelihood: 0.0, ln_best_posterior: 0.0, squared_weights, moments }
     }
 
     /// Adds the result over other rows of the same pass.
@@ -28,7 +31,14 @@ impl<M: Moments> Tally<M> {
         self.weight += other.weight;
         self.ln_likelihood += other.ln_likelihood;
         self.ln_best_posterior += other.ln_best_posterior;
+        self.squared_weights.iter_mut().zip(&other.squared_weights).for_each(|(a, b)| *a += b);
         self.moments.merge(&other.moments);
+    }
+
+    /// How many equally weighted rows would tell as much of a component: (Σw)²/Σw². Only of labelled rows.
+    pub fn effective_rows(&self, component: usize) -> f64 {
+        let weight = self.moments.weight(component);
+        if weight > 0.0 { weight * weight / self.squared_weights[component] } else { 0.0 }
     }
 
     /// Log-likelihood for each unit of weight.

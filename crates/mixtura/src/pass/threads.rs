@@ -50,8 +50,9 @@ impl<'a, F: Family> Threads<'a, F> {
         let worker = take(&self.workers, |worker| worker.fits(n_components));
         let mut worker = worker.unwrap_or_else(|| Worker::new(components));
         let tally = take(&self.tallies, |(n, _)| *n == n_components).map(|(_, tally)| tally);
-        let mut tally = tally.unwrap_or_else(|| Tally::new(components.no_moments()));
+        let mut tally = tally.unwrap_or_else(|| Tally::new(n_components, components.no_moments()));
         (tally.weight, tally.ln_likelihood, tally.ln_best_posterior) = (0.0, 0.0, 0.0);
+        tally.squared_weights.fill(0.0);
         F::reset_moments(shared.prepared, &mut tally.moments);
         worker.run(shared, chunk, &mut tally);
         give(&self.workers, worker);

@@ -2,9 +2,10 @@
 
 use rand_distr::{Binomial, Distribution};
 
+use super::layout::{Layout, NO_LABEL, Share};
 use super::near::{NearBuffers, Search};
 use super::{Assignment, Tally};
-use crate::family::{Family, Group, NO_LABEL};
+use crate::family::{Family, Weights};
 use crate::kernels::{
     Apportion, Draw, ErrorBound, InstructionSet, LANES, LEAST_EXPONENT, Lanes, Largest, Narrow, NarrowDraw,
     NarrowLanes, Softmax, flat, scalar_ln,
@@ -65,6 +66,7 @@ pub(crate) struct Worker<F: Family> {
     pub(super) densities: Vec<Lanes>,
     /// Two blocks of rows that were not neighbours.
     pub(super) gathered: Vec<Lanes>,
+    pub(super) layout: Layout,
     pub(super) near: NearBuffers,
     pub(super) scratch: F::Scratch,
 }
@@ -87,6 +89,7 @@ impl<F: Family> Worker<F> {
             unsure: Vec::with_capacity(LABELLED_BLOCKS * LANES),
             densities: vec![Lanes::all(0.0); LABELLED_BLOCKS],
             gathered: vec![Lanes::all(0.0); 2 * (components.n_columns() + 1)],
+            layout: Layout::new(n_components, components.n_columns(), LABELLED_BLOCKS),
             near: NearBuffers::new(n_components),
             scratch: components.scratch(LABELLED_BLOCKS),
         }
@@ -357,34 +360,52 @@ impl<F: Family> Worker<F> {
     }
 
     fn add_weighted(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
-        let (group, weights) = (group(shared, &self.blocks, &self.row_weights, n_blocks), &self.weights);
-        let weights = &weights[..n_blocks * shared.n_components];
-        F::add_weighted(shared.prepared, shared.set, group, weights, &mut self.scratch, &mut tally.moments);
+        let blocks = &self.blocks[..n_blocks * (shared.rows.n_columns() + 1)];
+        let weights = &self.weights[..n_blocks * shared.n_components];
+        F::add_weighted(shared.prepared, shared.set, blocks, weights, &mut self.scratch, &mut tally.moments);
     }
 
     fn add_labelled(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
-        let (group, labels) = (group(shared, &self.blocks, &self.row_weights, n_blocks), &mut self.labels);
-        let labels = &mut labels[..n_blocks * LANES];
+        let labels = &mut self.labels[..n_blocks * LANES];
+        let weights = &self.row_weights[..n_blocks];
+        let unit_weights = shared.rows.weights().is_none();
         // Weights of 0 stand past the last row, and anywhere among rows that have weights.
-        let whole = if group.unit_weights { (n_blocks - 1) * LANES } else { 0 };
-        for (label, weight) in labels.iter_mut().zip(flat(group.weights)).skip(whole) {
+        let whole = if unit_weights { (n_blocks - 1) * LANES } else { 0 };
+        for (label, weight) in labels.iter_mut().zip(flat(weights)).skip(whole) {
             *label = if weight > 0.0 { *label } else { NO_LABEL };
         }
-        F::add_labelled(shared.prepared, shared.set, group, labels, &mut self.scratch, &mut tally.moments);
+        let rows = (0u32..).zip(&*labels);
+        let blocks = &self.blocks[..];
+        let Tally { moments, squared_weights, .. } = tally;
+        let scratch = &mut self.scratch;
+        let add = |component, rows: &mut [Lanes], weights: Option<Weights<'_>>| {
+            F::add_rows(shared.prepared, shared.set, component, rows, weights, scratch, moments);
+        };
+        if unit_weights {
+            let shares = rows.map(|(row, &component)| Share { row, component, weight: 1.0 });
+            self.layout.for_components(blocks, &shares, true, add);
+            for (squared, &count) in squared_weights.iter_mut().zip(self.layout.counts()) {
+                *squared += f64::from(count);
+            }
+        } else {
+            let weight = |row: u32| weights[row as usize / LANES][row as usize % LANES];
+            let shares = rows.map(|(row, &component)| Share { row, component, weight: weight(row) });
+            self.layout.for_components(blocks, &shares, false, add);
+            for share in shares {
+                if let Some(squared) = squared_weights.get_mut(share.component as usize) {
+                    *squared += share.weight * share.weight;
+                }
+            }
+        }
     }
-}
 
-pub(super) fn group<'a, F: Family>(
-    shared: &Shared<'_, F>,
-    blocks: &'a [Lanes],
-    weights: &'a [Lanes],
-    n_blocks: usize,
-) -> Group<'a> {
-    let stride = shared.rows.n_columns() + 1;
-    Group {
-        blocks: &blocks[..n_blocks * stride],
-        weights: &weights[..n_blocks],
-        unit_weights: shared.rows.weights().is_none(),
+    /// Adds rows that belong to few components each, by the shares that were noted.
+    pub(super) fn add_shares(&mut self, shared: &Shared<'_, F>, tally: &mut Tally<F::Moments>) {
+        let shares = self.near.sorted.iter().copied();
+        let scratch = &mut self.scratch;
+        self.layout.for_components(&self.blocks, &shares, false, |component, rows, weights| {
+            F::add_rows(shared.prepared, shared.set, component, rows, weights, scratch, &mut tally.moments);
+        });
     }
 }
 

@@ -97,7 +97,7 @@ fn of_engine_labels<F: Family, E: Engine<F>>(
     let previous = F::about(&estimated.centres(), &floor.scale, floor);
     let least = previous.least_rows();
     let fates: Vec<Fate> = (0..n_components)
-        .map(|k| match tally.moments.effective_rows(k) {
+        .map(|k| match tally.effective_rows(k) {
             n_rows if n_rows < least => Fate::Blend { n_rows },
             _ => Fate::Estimate,
         })

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::matrix::cholesky;
 use crate::Error;
-use crate::family::{ErrorBound, Family, Fate, Floor, Group, InstructionSet, NarrowLanes, Near, Outcome, Share};
+use crate::family::{ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Near, Outcome, Weights};
 use crate::kernels::Lanes;
 use crate::rows::shorten;
 
@@ -163,7 +163,7 @@ impl Family for FullGaussian {
     }
 
     fn scratch(&self, n_blocks: usize) -> FullScratch {
-        FullScratch::new(self.n_components(), self.n_columns, n_blocks)
+        FullScratch::new(self.n_columns, n_blocks)
     }
 
     fn no_moments(&self) -> FullMoments {
@@ -218,34 +218,24 @@ impl Family for FullGaussian {
     fn add_weighted(
         prepared: &FullPrepared,
         set: InstructionSet,
-        group: Group<'_>,
+        blocks: &[Lanes],
         weights: &[Lanes],
         scratch: &mut FullScratch,
         moments: &mut FullMoments,
     ) {
-        moments.add_weighted(prepared, set, group, weights, scratch);
+        moments.add_weighted(prepared, set, blocks, weights, scratch);
     }
 
-    fn add_labelled(
+    fn add_rows(
         prepared: &FullPrepared,
         set: InstructionSet,
-        group: Group<'_>,
-        labels: &[u32],
+        component: usize,
+        rows: &mut [Lanes],
+        weights: Option<Weights<'_>>,
         scratch: &mut FullScratch,
         moments: &mut FullMoments,
     ) {
-        moments.add_labelled(prepared, set, group, labels, scratch);
-    }
-
-    fn add_shares(
-        prepared: &FullPrepared,
-        set: InstructionSet,
-        group: Group<'_>,
-        shares: &[Share],
-        scratch: &mut FullScratch,
-        moments: &mut FullMoments,
-    ) {
-        moments.add_shares(prepared, set, group, shares, scratch);
+        moments.add_rows(prepared, set, component, rows, weights, scratch);
     }
 
     fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self {
