@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
-use crate::rows::Summary;
+use crate::rows::{Summary, shorten};
 
 /// The parameters of all components of a mixture, and what can be done with them.
 ///
@@ -43,11 +43,23 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     /// ζ: with fewer rows than this a component cannot be estimated.
     fn least_rows(&self) -> f64;
     /// A point amid the components, with few digits, to compute about.
-    fn centre(&self, weights: &[f64]) -> Vec<f64>;
+    fn centre(&self, weights: &[f64]) -> Vec<f64> {
+        let (n_columns, centres) = (self.n_columns(), self.centres());
+        let mean = |d| weights.iter().zip(centres.chunks_exact(n_columns)).map(|(weight, mean)| weight * mean[d]).sum();
+        (0..n_columns).map(mean).map(shorten).collect()
+    }
     /// The means of all components: K·D numbers.
     fn centres(&self) -> Vec<f64>;
+    /// The standard deviations of all columns in all components: K·D numbers.
+    fn spreads(&self) -> Vec<f64>;
     /// Refuses parameters that are no distribution.
     fn check(&self) -> Result<(), Error>;
+    /// Names and shapes of the parameters as model files have them; the first has the shape [K, D].
+    fn shapes(n_components: usize, n_columns: usize) -> Vec<(&'static str, Vec<usize>)>;
+    /// The parameters, as `shapes` says, row-major.
+    fn parameters(&self) -> Vec<&[f64]>;
+    /// The components that have these parameters, if there are such.
+    fn from_parameters(n_columns: usize, parameters: Vec<Vec<f64>>) -> Result<Self, Error>;
 
     /// Prepares a pass over rows that are given less `centre`.
     fn prepare(&self, weights: &[f64], centre: &[f64]) -> Result<Self::Prepared, Error>;
@@ -157,6 +169,10 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
 pub trait Moments: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned {
     /// Adds the statistics of other rows, taken in the same pass.
     fn merge(&mut self, other: &Self);
+    /// Multiplies all sums, as if every weight had been multiplied.
+    fn scale(&mut self, factor: f64);
+    /// Adds a multiple of the statistics of another pass, about the centres of these.
+    fn add_scaled(&mut self, other: &Self, factor: f64);
     /// Total weight in a component.
     fn weight(&self, component: usize) -> f64;
 }

@@ -9,10 +9,10 @@ mod sampler;
 use serde::{Deserialize, Serialize};
 
 use super::matrix::cholesky;
+use super::two;
 use crate::Error;
 use crate::family::{ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Near, Outcome, Weights};
 use crate::kernels::Lanes;
-use crate::rows::shorten;
 
 pub use density::FullPrepared;
 pub use moments::{FullMoments, FullScratch};
@@ -131,13 +131,26 @@ impl Family for FullGaussian {
         (self.n_columns + 1) as f64
     }
 
-    fn centre(&self, weights: &[f64]) -> Vec<f64> {
-        let mean = |d| (0..weights.len()).map(|k| weights[k] * self.mean(k)[d]).sum();
-        (0..self.n_columns).map(mean).map(shorten).collect()
-    }
-
     fn centres(&self) -> Vec<f64> {
         self.means.clone()
+    }
+
+    fn spreads(&self) -> Vec<f64> {
+        let diagonal = |k: usize| self.covariance(k).iter().step_by(self.n_columns + 1);
+        (0..self.n_components()).flat_map(diagonal).map(|variance| variance.sqrt()).collect()
+    }
+
+    fn shapes(n_components: usize, n_columns: usize) -> Vec<(&'static str, Vec<usize>)> {
+        vec![("means", vec![n_components, n_columns]), ("covariances", vec![n_components, n_columns, n_columns])]
+    }
+
+    fn parameters(&self) -> Vec<&[f64]> {
+        vec![&self.means, &self.covariances]
+    }
+
+    fn from_parameters(n_columns: usize, parameters: Vec<Vec<f64>>) -> Result<Self, Error> {
+        let [means, covariances] = two(parameters);
+        Self::new(n_columns, means, covariances)
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -242,6 +242,29 @@ impl Moments for FullMoments {
         self.packed.iter_mut().zip(&other.packed).for_each(|(a, b)| *a += b);
     }
 
+    fn scale(&mut self, factor: f64) {
+        self.packed.iter_mut().for_each(|sum| *sum *= factor);
+    }
+
+    fn add_scaled(&mut self, other: &Self, factor: f64) {
+        let n = self.n_columns;
+        for component in 0..self.centres.len() / n {
+            let shift: Vec<f64> =
+                other.centre(component).iter().zip(self.centre(component)).map(|(from, to)| from - to).collect();
+            let (weight, first) = (other.weight(component), other.first(component));
+            let source = other.triangle(component);
+            let triangle = self.triangle_mut(component);
+            for i in 0..n {
+                for j in 0..=i {
+                    let moved = shift[i] * first[j] + first[i] * shift[j] + weight * shift[i] * shift[j];
+                    triangle[packed(i, j)] += factor * (source[packed(i, j)] + moved);
+                }
+                triangle[packed(n, i)] += factor * (first[i] + weight * shift[i]);
+            }
+            triangle[packed(n, n)] += factor * weight;
+        }
+    }
+
     fn weight(&self, component: usize) -> f64 {
         self.triangle(component)[packed(self.n_columns, self.n_columns)]
     }
