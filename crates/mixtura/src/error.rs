@@ -18,6 +18,18 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
+    /// A value is none that the family of distributions can have.
+    #[error("row {}, column {}: value {value} is not {expected}", row + 1, column + 1)]
+    Value {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+        /// What it must be.
+        expected: &'static str,
+    },
     /// There are no rows.
     #[error("no rows")]
     NoRows,
@@ -97,6 +109,26 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
+    /// A parameter of a component is not a positive number.
+    #[error("component {component}: {what} {value} is not a positive number")]
+    NotPositive {
+        /// Component, from 0.
+        component: usize,
+        /// Which parameter.
+        what: &'static str,
+        /// The value found.
+        value: f64,
+    },
+    /// A parameter of a component is negative or not finite.
+    #[error("component {component}: {what} {value} is not a number of at least 0")]
+    Negative {
+        /// Component, from 0.
+        component: usize,
+        /// Which parameter.
+        what: &'static str,
+        /// The value found.
+        value: f64,
+    },
     /// A covariance matrix is not symmetric.
     #[error("component {component}: covariance not symmetric at ({}, {}): {upper:e} and {lower:e}", row + 1, column + 1)]
     NotSymmetric {
@@ -132,7 +164,7 @@ pub enum Error {
         value: String,
     },
     /// The parameters would take too much memory.
-    #[error("{n_components} covariance matrices of {n_columns} columns would take {gigabytes:.0} GB")]
+    #[error("the parameters of {n_components} components in {n_columns} columns would take {gigabytes:.0} GB")]
     TooLarge {
         /// Components asked for.
         n_components: usize,

@@ -1,16 +1,19 @@
 //! States what a component distribution must be able to do; everything else is common to all mixtures.
 
 pub mod gaussian;
+pub mod poisson;
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use rand::Rng;
+use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
 use crate::rows::{Summary, shorten};
+use crate::{Error, Rows};
 
 /// The parameters of all components of a mixture, and what can be done with them.
 ///
@@ -32,12 +35,27 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     /// Name of the covariance structure in model files, if the family has one.
     const STRUCTURE: Option<&'static str>;
 
+    /// What values must be, if not any finite numbers; see [`Family::admits`].
+    const VALUES: Option<&'static str> = None;
+    /// Whether rows are given less a centre, to save digits; else as they are.
+    const CENTRED: bool = true;
+    /// Whether `log2_near_into` finds near components without computing all of them.
+    const SEARCHES: bool = false;
+
     /// Number of components.
     fn n_components(&self) -> usize;
     /// Number of columns.
     fn n_columns(&self) -> usize;
     /// Refuses a number of parameters that no machine would hold a few copies of.
-    fn check_size(n_components: usize, n_columns: usize) -> Result<(), Error>;
+    fn check_size(n_components: usize, n_columns: usize) -> Result<(), Error> {
+        const MOST_GIGABYTES: f64 = 4.0;
+        let size = |(_, shape): &(_, Vec<usize>)| shape.iter().map(|&n| n as f64).product::<f64>();
+        let gigabytes = 8e-9 * Self::shapes(n_components, n_columns).iter().map(size).sum::<f64>();
+        if gigabytes > MOST_GIGABYTES {
+            return Err(Error::TooLarge { n_components, n_columns, gigabytes });
+        }
+        Ok(())
+    }
     /// Number of free parameters of all components, without the mixing weights.
     fn n_free_parameters(&self) -> usize;
     /// ζ: with fewer rows than this a component cannot be estimated.
@@ -45,6 +63,9 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     /// A point amid the components, with few digits, to compute about.
     fn centre(&self, weights: &[f64]) -> Vec<f64> {
         let (n_columns, centres) = (self.n_columns(), self.centres());
+        if !Self::CENTRED {
+            return vec![0.0; n_columns];
+        }
         let mean = |d| weights.iter().zip(centres.chunks_exact(n_columns)).map(|(weight, mean)| weight * mean[d]).sum();
         (0..n_columns).map(mean).map(shorten).collect()
     }
@@ -52,6 +73,10 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     fn centres(&self) -> Vec<f64>;
     /// The standard deviations of all columns in all components: K·D numbers.
     fn spreads(&self) -> Vec<f64>;
+    /// Whether a finite value can be a value of some row.
+    fn admits(_value: f64) -> bool {
+        true
+    }
     /// Refuses parameters that are no distribution.
     fn check(&self) -> Result<(), Error>;
     /// Names and shapes of the parameters as model files have them; the first has the shape [K, D].
@@ -154,12 +179,12 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     /// The same components, reordered: `order[new] = old`.
     #[must_use]
     fn reordered(&self, order: &[usize]) -> Self;
-    /// The components of rows that were mapped by `(x − offset) · scale`, in the rows' own units.
-    #[must_use]
-    fn unmapped(&self, offset: &[f64], scale: &[f64]) -> Self;
-    /// The components of rows in their own units, after the map `(x − offset) · scale`.
-    #[must_use]
-    fn mapped(&self, offset: &[f64], scale: &[f64]) -> Self;
+    /// The components of rows that were mapped by `(x − offset) · scale`, in the rows' own units; none
+    /// if the family has no such components.
+    fn unmapped(&self, offset: &[f64], scale: &[f64]) -> Option<Self>;
+    /// The components of rows in their own units, after the map `(x − offset) · scale`; none if the
+    /// family has no such components.
+    fn mapped(&self, offset: &[f64], scale: &[f64]) -> Option<Self>;
 
     /// Prepares drawing rows.
     fn sampler(&self) -> Result<Self::Sampler, Error>;
@@ -190,6 +215,18 @@ pub struct Weights<'a> {
     pub(crate) stride: usize,
 }
 
+/// Refuses rows of a range with a value that no row of the family can have.
+pub(crate) fn check_values<F: Family>(rows: &Rows<'_>, range: Range<usize>) -> Result<(), Error> {
+    let Some(expected) = F::VALUES else { return Ok(()) };
+    let n_columns = rows.n_columns();
+    let bad = range.into_par_iter().with_min_len(1024).find_map_first(|row| {
+        let values = rows.row(row);
+        let column = (0..n_columns).find(|&column| !F::admits(values[column]))?;
+        Some(Error::Value { row, column, value: values[column], expected })
+    });
+    bad.map_or(Ok(()), Err)
+}
+
 /// What is asked of a search for the components that may count for some row of a block, and its result.
 pub struct Near<'a, L, T> {
     /// Components that are likely to be near, to begin with.
@@ -217,6 +254,8 @@ pub struct Floor {
     pub least: Vec<f64>,
     /// Added to the variance of each column.
     pub ridge: Vec<f64>,
+    /// Least mean of a count in each column; all 0 = no floor.
+    pub least_rate: Vec<f64>,
     /// A robust scale of each column.
     pub scale: Vec<f64>,
 }
@@ -235,6 +274,7 @@ impl Floor {
         Self {
             least: columns.clone().map(|d| if regularization > 0.0 { least(d) } else { 0.0 }).collect(),
             ridge: columns.map(|d| ridge * summary.unit[d] * summary.unit[d]).collect(),
+            least_rate: summary.mean.iter().map(|&mean| regularization * if mean > 0.0 { mean } else { 1.0 }).collect(),
             scale: summary.scale.clone(),
         }
     }

@@ -6,6 +6,7 @@
 // A kernel must become part of the function that was compiled for the instruction set.
 #![allow(clippy::inline_always)]
 
+mod axes;
 mod dispatch;
 mod dots;
 mod elementary;
@@ -16,6 +17,7 @@ mod posterior;
 mod products;
 mod whiten;
 
+pub(crate) use axes::{Linear, Squares, Stretch, Transform};
 pub use dispatch::InstructionSet;
 pub(crate) use dispatch::{Arithmetic, Kernel, prefetch};
 pub(crate) use dots::{DotProducts, Side};

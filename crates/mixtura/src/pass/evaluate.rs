@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::worker::CHUNK_ROWS;
-use crate::family::Family;
+use crate::family::{Family, check_values};
 use crate::kernels::{InstructionSet, LANES, LEAST_EXPONENT, Lanes, Largest, Softmax};
 use crate::rows::Rows;
 use crate::{Error, Mixture};
@@ -32,6 +32,7 @@ pub(crate) fn evaluate_rows<F: Family>(
     if components.n_columns() != rows.n_columns() {
         return Err(Error::Width { n_model: components.n_columns(), n_data: rows.n_columns() });
     }
+    check_values::<F>(rows, range.clone())?;
     let centre = model.centre();
     let prepared = components.prepare(&model.weights, &centre)?;
     let set = InstructionSet::detect();

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use super::near::{Hints, Search};
 use super::worker::{CHUNK_ROWS, Shared, Worker, least_exponent};
 use super::{Assignment, Engine, Pass, Precision, Source, Tally, merge_in_order};
-use crate::family::Family;
+use crate::family::{Family, check_values};
 use crate::kernels::InstructionSet;
 use crate::random::Generator;
 use crate::rows::Summary;
@@ -26,11 +26,16 @@ pub struct Threads<'a, F: Family> {
 }
 
 impl<'a, F: Family> Threads<'a, F> {
-    /// Looks at the columns once.
+    /// Looks at the columns once; refuses values that no row of the family can have.
     pub fn new(rows: &'a Rows<'a>) -> Result<Self, Error> {
+        check_values::<F>(rows, 0..rows.n_rows())?;
+        let mut summary = Summary::of(rows)?;
+        if !F::CENTRED {
+            summary.centre.fill(0.0);
+        }
         Ok(Self {
             rows,
-            summary: Summary::of(rows)?,
+            summary,
             set: InstructionSet::detect(),
             workers: Mutex::default(),
             tallies: Mutex::default(),
@@ -127,7 +132,10 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
                 && self.summary.whole_weights,
             set: self.set,
         };
-        if self.searches && !shared.split_counts && !matches!(pass.assignment, Assignment::Given | Assignment::Evaluate)
+        if F::SEARCHES
+            && self.searches
+            && !shared.split_counts
+            && !matches!(pass.assignment, Assignment::Given | Assignment::Evaluate)
         {
             shared.search = Search::new(&shared, components, &pass.centre, &self.hints);
         }

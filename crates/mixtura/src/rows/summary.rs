@@ -38,7 +38,8 @@ pub struct Summary {
     pub maximum: Vec<f64>,
     /// Weighted mean of each column.
     pub mean: Vec<f64>,
-    /// About the median of each column, with few digits: what rows are taken about.
+    /// About the median of each column, with few digits: what rows are taken about (0 for a family
+    /// that needs values as they are).
     pub centre: Vec<f64>,
     /// What normalization multiplies each column by; 1 without it.
     pub unit: Vec<f64>,

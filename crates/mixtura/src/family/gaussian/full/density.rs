@@ -4,16 +4,13 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::super::matrix::{cholesky, for_components, invert_lower, packed};
+use super::super::placement::Placement;
+use super::super::{ln_constant, not_positive_definite};
 use super::narrow::NarrowPrepared;
 use super::{FullGaussian, FullScratch};
 use crate::Error;
 use crate::family::{Family, Near};
 use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes, Whiten, WhitenNear, scalar_ln};
-
-/// A component farther from the common centre than this, in squared standard deviations of a
-/// column, has its rows centred about its own mean: otherwise its variances would lose more than
-/// six of their sixteen digits.
-const FAR: f64 = 1e6;
 
 /// Whitening factors and constants of all components.
 ///
@@ -24,10 +21,7 @@ pub struct FullPrepared {
     factors: Vec<f64>,
     offsets: Vec<f64>,
     constants: Vec<f64>,
-    /// For each component what its rows are taken about, in the data's units.
-    centres: Vec<f64>,
-    /// For each component far away its centre less the common one.
-    shifts: Vec<Option<Vec<f64>>>,
+    placement: Placement,
     /// (i, j ≤ i) in packed order, of the D columns and the column of ones.
     pairs: Vec<(u32, u32)>,
     /// The same in single precision, made when first asked for.
@@ -38,20 +32,18 @@ impl FullPrepared {
     pub(super) fn new(components: &FullGaussian, weights: &[f64], centre: &[f64]) -> Result<Self, Error> {
         let n = components.n_columns();
         let half_log2_e = 0.5 * std::f64::consts::LOG2_E;
-        let ln_two_pi = scalar_ln(std::f64::consts::TAU);
         let mut prepared = Self {
             n_columns: n,
             factors: Vec::with_capacity(components.n_components() * n * (n + 1) / 2),
             offsets: Vec::with_capacity(components.n_components() * n),
             constants: Vec::with_capacity(components.n_components()),
-            centres: Vec::with_capacity(components.n_components() * n),
-            shifts: Vec::with_capacity(components.n_components()),
+            placement: Placement::new(&components.means, centre, |k, d| components.covariance(k)[d * n + d]),
             pairs: (0..=n as u32).flat_map(|i| (0..=i).map(move |j| (i, j))).collect(),
             narrow: OnceLock::new(),
         };
         let whitenings = for_components(weights.len(), n, |component| {
-            let factor = cholesky(components.covariance(component), n, 0.0)
-                .map_err(|bad| Error::NotPositiveDefinite { component, pivot: bad.pivot, value: bad.value })?;
+            let factor =
+                cholesky(components.covariance(component), n, 0.0).map_err(not_positive_definite(component))?;
             let ln_determinant_half: f64 = (0..n).map(|i| scalar_ln(factor[packed(i, i)])).sum();
             let mut whitening = invert_lower(&factor, n);
             whitening.iter_mut().for_each(|entry| *entry *= half_log2_e.sqrt());
@@ -59,28 +51,13 @@ impl FullPrepared {
         });
         for (component, (whitening, &weight)) in whitenings.into_iter().zip(weights).enumerate() {
             let (whitening, ln_determinant_half) = whitening?;
-            let ln_weight = if weight > 0.0 { scalar_ln(weight) } else { f64::NEG_INFINITY };
-            let constant = ln_weight - ln_determinant_half - 0.5 * n as f64 * ln_two_pi;
+            let constant = ln_constant(weight, n) - ln_determinant_half;
             prepared.constants.push(constant * std::f64::consts::LOG2_E);
-            prepared.place(components.mean(component), components.covariance(component), centre, &whitening);
+            let rest = prepared.placement.rest(component, components.mean(component));
+            prepared.offsets.extend(offset_of(&whitening, &rest));
             prepared.factors.extend(whitening);
         }
         Ok(prepared)
-    }
-
-    /// Decides what the component's rows are taken about, and the offset b that follows.
-    fn place(&mut self, mean: &[f64], covariance: &[f64], centre: &[f64], whitening: &[f64]) {
-        let n = self.n_columns;
-        let shift: Vec<f64> = mean.iter().zip(centre).map(|(mean, centre)| mean - centre).collect();
-        if is_far(&shift, covariance) {
-            self.centres.extend(mean);
-            self.offsets.extend(std::iter::repeat_n(0.0, n));
-            self.shifts.push(Some(shift));
-        } else {
-            self.centres.extend(centre);
-            self.offsets.extend(offset_of(whitening, &shift));
-            self.shifts.push(None);
-        }
     }
 
     pub(super) fn n_components(&self) -> usize {
@@ -99,7 +76,7 @@ impl FullPrepared {
     pub(super) fn common_offsets(&self) -> Vec<f64> {
         let (n, mut offsets) = (self.n_columns, self.offsets.clone());
         for (component, out) in offsets.chunks_exact_mut(n).enumerate() {
-            if let Some(shift) = self.shift(component) {
+            if let Some(shift) = self.placement.shift(component) {
                 let (factor, ..) = self.parameters(component..component + 1);
                 out.iter_mut().zip(offset_of(factor, shift)).for_each(|(out, offset)| *out = offset);
             }
@@ -127,26 +104,12 @@ impl FullPrepared {
         self.narrow().expect("invariant: asked for its bound first").joint_into(set, block, out);
     }
 
-    pub(super) fn centres(&self) -> &[f64] {
-        &self.centres
+    pub(super) fn placement(&self) -> &Placement {
+        &self.placement
     }
 
     pub(super) fn pairs(&self) -> &[(u32, u32)] {
         &self.pairs
-    }
-
-    /// What to subtract from centred rows for this component, if it is far away.
-    pub(super) fn shift(&self, component: usize) -> Option<&[f64]> {
-        self.shifts[component].as_deref()
-    }
-
-    /// The components from `first` on that are as near or as far as it is: one if far, else all near ones in a row.
-    pub(super) fn run_from(&self, first: usize) -> Range<usize> {
-        if self.shifts[first].is_some() {
-            return first..first + 1;
-        }
-        let n_near = self.shifts[first..].iter().take_while(|shift| shift.is_none()).count();
-        first..first + n_near
     }
 
     pub(super) fn log2_joint_into(
@@ -156,11 +119,8 @@ impl FullPrepared {
         scratch: &mut FullScratch,
         out: &mut [Lanes],
     ) {
-        let mut first = 0;
-        while first < self.n_components() {
-            let run = self.run_from(first);
-            self.whiten(set, block, run.clone(), scratch, &mut out[run.clone()]);
-            first = run.end;
+        for run in self.placement.runs() {
+            self.whiten(set, block, run.clone(), scratch, &mut out[run]);
         }
     }
 
@@ -193,9 +153,8 @@ impl FullPrepared {
             largest.0 = std::array::from_fn(|lane| largest[lane].max(hinted[0][lane]));
         }
         let mut n_near = 0;
-        let mut first = 0;
-        while first < self.n_components() {
-            let run = self.run_from(first);
+        for run in self.placement.runs() {
+            let first = run.start;
             let (factors, offsets, constants) = self.parameters(run.clone());
             let found = set.run(WhitenNear {
                 block: self.taken_about(run.start, block, scratch),
@@ -209,7 +168,6 @@ impl FullPrepared {
             });
             components[n_near..n_near + found].iter_mut().for_each(|component| *component += first as u32);
             n_near += found;
-            first = run.end;
         }
         n_near
     }
@@ -223,12 +181,8 @@ impl FullPrepared {
         self.narrow().expect("invariant: asked for its bound first").near_into(set, block, near)
     }
 
-    /// The block as the component takes it: about the common centre or about its own.
     fn taken_about<'a>(&self, component: usize, block: &'a [Lanes], scratch: &'a mut FullScratch) -> &'a [Lanes] {
-        match self.shift(component) {
-            None => &block[..self.n_columns],
-            Some(shift) => scratch.shifted(&block[..self.n_columns], shift),
-        }
+        self.placement.taken_about(component, block, &mut scratch.rows)
     }
 
     fn parameters(&self, run: Range<usize>) -> (&[f64], &[f64], &[f64]) {
@@ -239,12 +193,6 @@ impl FullPrepared {
             &self.constants[run],
         )
     }
-}
-
-/// Whether a component so far from where its rows are taken about loses digits that it could have.
-pub(super) fn is_far(shift: &[f64], covariance: &[f64]) -> bool {
-    let n = shift.len();
-    shift.iter().enumerate().any(|(d, shift)| shift * shift > FAR * covariance[d * n + d])
 }
 
 /// −A·shift.

@@ -8,7 +8,6 @@ mod sampler;
 
 use serde::{Deserialize, Serialize};
 
-use super::matrix::cholesky;
 use super::two;
 use crate::Error;
 use crate::family::{ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Near, Outcome, Weights};
@@ -43,24 +42,13 @@ pub struct FullGaussian {
 impl FullGaussian {
     /// Components from K·D means and K·D·D covariances, row-major; refused unless each covariance
     /// is symmetric (to 1e-9 of its diagonal) and positive definite.
-    pub fn new(n_columns: usize, means: Vec<f64>, covariances: Vec<f64>) -> Result<Self, Error> {
-        if n_columns == 0 {
-            return Err(Error::NoColumns);
+    pub fn new(n_columns: usize, means: Vec<f64>, mut covariances: Vec<f64>) -> Result<Self, Error> {
+        let n_components = super::n_components(n_columns, &means)?;
+        super::check_entries(covariances.len(), n_components * n_columns * n_columns)?;
+        for (component, matrix) in covariances.chunks_exact_mut(n_columns * n_columns).enumerate() {
+            super::check_symmetric(component, matrix, n_columns)?;
         }
-        if means.is_empty() || !means.len().is_multiple_of(n_columns) {
-            return Err(Error::Ragged { n_values: means.len(), n_columns });
-        }
-        let n_components = means.len() / n_columns;
-        if covariances.len() != n_components * n_columns * n_columns {
-            return Err(Error::Length {
-                what: "covariance entries",
-                n_found: covariances.len(),
-                n_expected: n_components * n_columns * n_columns,
-                of: "entries of the matrices",
-            });
-        }
-        let mut components = Self { n_columns, means, covariances };
-        components.symmetrize()?;
+        let components = Self { n_columns, means, covariances };
         components.check()?;
         Ok(components)
     }
@@ -75,26 +63,6 @@ impl FullGaussian {
         let n_entries = self.n_columns * self.n_columns;
         &self.covariances[component * n_entries..][..n_entries]
     }
-
-    fn symmetrize(&mut self) -> Result<(), Error> {
-        let n = self.n_columns;
-        for (component, matrix) in self.covariances.chunks_exact_mut(n * n).enumerate() {
-            for i in 0..n {
-                for j in 0..i {
-                    let (lower, upper) = (matrix[i * n + j], matrix[j * n + i]);
-                    let scale = (matrix[i * n + i] * matrix[j * n + j]).abs().sqrt();
-                    if (lower - upper).abs() > 1e-9 * scale {
-                        return Err(Error::NotSymmetric { component, row: j, column: i, upper, lower });
-                    }
-                    // Equal entries stay bit for bit: a model file reads back as it was written.
-                    let middle = if lower == upper { lower } else { 0.5 * (lower + upper) };
-                    matrix[i * n + j] = middle;
-                    matrix[j * n + i] = middle;
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Family for FullGaussian {
@@ -105,6 +73,7 @@ impl Family for FullGaussian {
 
     const NAME: &'static str = "gaussian";
     const STRUCTURE: Option<&'static str> = Some("full");
+    const SEARCHES: bool = true;
 
     fn n_components(&self) -> usize {
         self.means.len() / self.n_columns
@@ -112,15 +81,6 @@ impl Family for FullGaussian {
 
     fn n_columns(&self) -> usize {
         self.n_columns
-    }
-
-    fn check_size(n_components: usize, n_columns: usize) -> Result<(), Error> {
-        const MOST_GIGABYTES: f64 = 4.0;
-        let gigabytes = n_components as f64 * (n_columns as f64).powi(2) * 8e-9;
-        if gigabytes > MOST_GIGABYTES {
-            return Err(Error::TooLarge { n_components, n_columns, gigabytes });
-        }
-        Ok(())
     }
 
     fn n_free_parameters(&self) -> usize {
@@ -155,18 +115,8 @@ impl Family for FullGaussian {
 
     fn check(&self) -> Result<(), Error> {
         for component in 0..self.n_components() {
-            let bad = |values: &[f64]| values.iter().copied().find(|value| !value.is_finite());
-            if let Some(value) = bad(self.mean(component)) {
-                return Err(Error::Parameter { component, what: "mean", value });
-            }
-            if let Some(value) = bad(self.covariance(component)) {
-                return Err(Error::Parameter { component, what: "covariance entry", value });
-            }
-            cholesky(self.covariance(component), self.n_columns, 0.0).map_err(|bad| Error::NotPositiveDefinite {
-                component,
-                pivot: bad.pivot,
-                value: bad.value,
-            })?;
+            super::check_mean(component, self.mean(component))?;
+            super::check_covariance(component, self.covariance(component), self.n_columns)?;
         }
         Ok(())
     }
@@ -184,7 +134,7 @@ impl Family for FullGaussian {
     }
 
     fn reset_moments(prepared: &FullPrepared, moments: &mut FullMoments) {
-        moments.reset(prepared.centres());
+        moments.reset(prepared.placement().centres());
     }
 
     fn log2_joint_into(
@@ -267,13 +217,13 @@ impl Family for FullGaussian {
         }
     }
 
-    fn unmapped(&self, offset: &[f64], scale: &[f64]) -> Self {
+    fn unmapped(&self, offset: &[f64], scale: &[f64]) -> Option<Self> {
         let inverse: Vec<f64> = scale.iter().map(|scale| 1.0 / scale).collect();
-        self.transformed(&inverse, |d, mean| mean / scale[d] + offset[d])
+        Some(self.transformed(&inverse, |d, mean| mean / scale[d] + offset[d]))
     }
 
-    fn mapped(&self, offset: &[f64], scale: &[f64]) -> Self {
-        self.transformed(scale, |d, mean| (mean - offset[d]) * scale[d])
+    fn mapped(&self, offset: &[f64], scale: &[f64]) -> Option<Self> {
+        Some(self.transformed(scale, |d, mean| (mean - offset[d]) * scale[d]))
     }
 
     fn sampler(&self) -> Result<FullSampler, Error> {

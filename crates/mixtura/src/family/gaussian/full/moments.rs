@@ -3,17 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::matrix::packed;
+use super::super::placement::shift_rows;
+use super::super::triangle::Triangle;
 use super::FullPrepared;
 use crate::family::{Moments, Weights};
-use crate::kernels::{DotProducts, InstructionSet, Lanes, Products, Scale, Side};
+use crate::kernels::{DotProducts, InstructionSet, Lanes, Products, Side};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
 const PAIRS_AT_A_TIME: usize = 6;
 /// Up to so many components are cheaper one by one than by products shared among them.
 const FEW_COMPONENTS: usize = 4;
-/// Rows of a triangle updated at a time; the height of a tile of dot products.
-const TRIANGLE_STEP: usize = 4;
-
 /// For each component Σw·(x,1)(x,1)ᵀ about its centre, as a packed lower triangle.
 ///
 /// The last row of the triangle holds the first moments and, in its corner, the total weight.
@@ -28,12 +27,9 @@ pub struct FullMoments {
 #[derive(Debug)]
 pub struct FullScratch {
     /// Rows shifted for a component far away.
-    rows: Vec<Lanes>,
-    /// A few columns of every block, weighted.
-    strip: Vec<Lanes>,
+    pub(super) rows: Vec<Lanes>,
     products: Vec<Lanes>,
-    /// A few rows of a square matrix.
-    square: Vec<f64>,
+    triangle: Triangle,
 }
 
 impl FullScratch {
@@ -41,19 +37,9 @@ impl FullScratch {
         let stride = n_columns + 1;
         Self {
             rows: vec![Lanes::all(0.0); stride * n_blocks],
-            strip: vec![Lanes::all(0.0); TRIANGLE_STEP * n_blocks],
             products: vec![Lanes::all(0.0); PAIRS_AT_A_TIME * n_blocks],
-            square: vec![0.0; TRIANGLE_STEP * stride],
+            triangle: Triangle::new(stride, n_blocks),
         }
-    }
-
-    /// The block less `shift`.
-    pub(super) fn shifted(&mut self, block: &[Lanes], shift: &[f64]) -> &[Lanes] {
-        let out = &mut self.rows[..block.len()];
-        for ((out, block), shift) in out.iter_mut().zip(block).zip(shift) {
-            *out = Lanes(block.map(|x| x - shift));
-        }
-        out
     }
 }
 
@@ -105,22 +91,16 @@ impl FullMoments {
         scratch: &mut FullScratch,
     ) {
         let n_components = prepared.n_components();
-        let mut first = 0;
         // Runs of components about the common centre share their products.
-        while first < n_components {
-            if let Some(shift) = prepared.shift(first) {
-                self.add_far(set, blocks, (first, n_components, weights), shift, scratch);
-                first += 1;
-                continue;
-            }
-            let run = prepared.run_from(first);
-            first = run.end;
-            if run.len() <= FEW_COMPONENTS {
+        for run in prepared.placement().runs() {
+            if let Some(shift) = prepared.placement().shift(run.start) {
+                self.add_far(set, blocks, (run.start, n_components, weights), shift, scratch);
+            } else if run.len() <= FEW_COMPONENTS {
                 run.for_each(|k| self.add_alone(set, blocks, (k, n_components, weights), scratch));
-                continue;
+            } else {
+                let run = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
+                self.add_near(prepared, set, blocks, run, scratch);
             }
-            let run = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
-            self.add_near(prepared, set, blocks, run, scratch);
         }
     }
 
@@ -156,8 +136,7 @@ impl FullMoments {
         scratch: &mut FullScratch,
     ) {
         let weights = Some(Weights { blocks: &weights[component..], stride: n_components });
-        let FullScratch { strip, square, .. } = scratch;
-        add_triangle(set, blocks, weights, strip, square, self.triangle_mut(component));
+        scratch.triangle.add(set, blocks, weights, self.triangle_mut(component));
     }
 
     /// A component about its own mean: rows shifted and weighted for it alone.
@@ -173,7 +152,7 @@ impl FullMoments {
         rows.copy_from_slice(blocks);
         shift_rows(rows, shift);
         let weights = Some(Weights { blocks: &weights[component..], stride: n_components });
-        add_triangle(set, rows, weights, &mut scratch.strip, &mut scratch.square, self.triangle_mut(component));
+        scratch.triangle.add(set, rows, weights, self.triangle_mut(component));
     }
 
     pub(super) fn add_rows(
@@ -185,54 +164,10 @@ impl FullMoments {
         weights: Option<Weights<'_>>,
         scratch: &mut FullScratch,
     ) {
-        if let Some(shift) = prepared.shift(component) {
+        if let Some(shift) = prepared.placement().shift(component) {
             shift_rows(rows, shift);
         }
-        add_triangle(set, rows, weights, &mut scratch.strip, &mut scratch.square, self.triangle_mut(component));
-    }
-}
-
-/// Subtracts `shift` from the columns of all rows; where the column of ones is zero there is no row.
-fn shift_rows(rows: &mut [Lanes], shift: &[f64]) {
-    for block in rows.chunks_exact_mut(shift.len() + 1) {
-        let ones = block[shift.len()];
-        for (column, shift) in block.iter_mut().zip(shift) {
-            column.0 = std::array::from_fn(|lane| column[lane] - shift * ones[lane]);
-        }
-    }
-}
-
-/// Adds Σ w·x·xᵀ to a packed lower triangle, a few of its rows at a time.
-fn add_triangle(
-    set: InstructionSet,
-    rows: &[Lanes],
-    weights: Option<Weights<'_>>,
-    strip: &mut [Lanes],
-    square: &mut [f64],
-    triangle: &mut [f64],
-) {
-    let stride = square.len() / TRIANGLE_STEP;
-    let n_blocks = rows.len() / stride;
-    for first in (0..stride).step_by(TRIANGLE_STEP) {
-        let n = TRIANGLE_STEP.min(stride - first);
-        let left = match weights {
-            None => Side { blocks: rows, stride, first, n },
-            Some(weights) => {
-                let (columns, out) = (first..first + n, &mut strip[..n * n_blocks]);
-                let Weights { blocks: weights, stride: weight_stride } = weights;
-                set.run(Scale { blocks: rows, stride, columns, weights, weight_stride, out });
-                Side { blocks: strip, stride: n, first: 0, n }
-            }
-        };
-        let right = Side { blocks: rows, stride, first: 0, n: first + n };
-        let square = &mut square[..n * stride];
-        square.fill(0.0);
-        DotProducts { left, right, n_blocks }.add_to(set, square, stride);
-        for (i, row) in (first..first + n).zip(square.chunks_exact(stride)) {
-            for (sum, addend) in triangle[packed(i, 0)..].iter_mut().zip(&row[..=i]) {
-                *sum += addend;
-            }
-        }
+        scratch.triangle.add(set, rows, weights, self.triangle_mut(component));
     }
 }
 

@@ -4,6 +4,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::super::matrix::{cholesky, packed};
+use super::super::not_positive_definite;
 use super::FullGaussian;
 use crate::Error;
 use crate::family::{Family, Sampler};
@@ -19,7 +20,7 @@ impl FullSampler {
     pub(super) fn new(components: &FullGaussian) -> Result<Self, Error> {
         let factor = |component| {
             cholesky(components.covariance(component), components.n_columns(), 0.0)
-                .map_err(|bad| Error::NotPositiveDefinite { component, pivot: bad.pivot, value: bad.value })
+                .map_err(not_positive_definite(component))
         };
         let factors = (0..components.n_components()).map(factor).collect::<Result<_, _>>()?;
         Ok(Self { components: components.clone(), factors })

@@ -1,0 +1,171 @@
+//! Accumulates weights and sums of all components, and one matrix of second moments.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::matrix::packed;
+use super::super::placement::shift_rows;
+use super::super::triangle::Triangle;
+use super::TiedPrepared;
+use crate::family::{Moments, Weights};
+use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
+
+/// For each component Σw·x and Σw about its centre, and Σ_k Σw·(x,1)(x,1)ᵀ about the same centres, as
+/// a packed lower triangle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TiedMoments {
+    n_columns: usize,
+    sums: Vec<f64>,
+    triangle: Vec<f64>,
+    centres: Vec<f64>,
+}
+
+/// Buffers of one worker.
+#[derive(Debug)]
+pub struct TiedScratch {
+    /// Rows shifted for a component far away.
+    pub(super) rows: Vec<Lanes>,
+    /// One block in whitened coordinates.
+    pub(super) whitened: Vec<Lanes>,
+    /// For each block the rows' weights in all near components.
+    weights: Vec<Lanes>,
+    triangle: Triangle,
+}
+
+impl TiedScratch {
+    pub(super) fn new(n_columns: usize, n_blocks: usize) -> Self {
+        let stride = n_columns + 1;
+        Self {
+            rows: vec![Lanes::all(0.0); stride * n_blocks],
+            whitened: vec![Lanes::all(0.0); n_columns],
+            weights: vec![Lanes::all(0.0); n_blocks],
+            triangle: Triangle::new(stride, n_blocks),
+        }
+    }
+}
+
+impl TiedMoments {
+    pub(super) fn new(n_components: usize, n_columns: usize) -> Self {
+        Self {
+            n_columns,
+            sums: vec![0.0; n_components * (n_columns + 1)],
+            triangle: vec![0.0; packed(n_columns + 1, 0)],
+            centres: vec![0.0; n_components * n_columns],
+        }
+    }
+
+    pub(super) fn reset(&mut self, centres: &[f64]) {
+        self.sums.fill(0.0);
+        self.triangle.fill(0.0);
+        self.centres.copy_from_slice(centres);
+    }
+
+    /// What the moments of a component are taken about.
+    pub fn centre(&self, component: usize) -> &[f64] {
+        &self.centres[component * self.n_columns..][..self.n_columns]
+    }
+
+    /// Σw(x − centre) of a component.
+    pub fn first(&self, component: usize) -> &[f64] {
+        &self.sums[component * (self.n_columns + 1)..][..self.n_columns]
+    }
+
+    /// Entry (i, j ≤ i) of Σ_k Σw(x − centre_k)(x − centre_k)ᵀ.
+    pub fn second(&self, i: usize, j: usize) -> f64 {
+        self.triangle[packed(i, j)]
+    }
+
+    pub(super) fn add_weighted(
+        &mut self,
+        prepared: &TiedPrepared,
+        set: InstructionSet,
+        blocks: &[Lanes],
+        weights: &[Lanes],
+        scratch: &mut TiedScratch,
+    ) {
+        let (n, n_components) = (self.n_columns + 1, prepared.n_components());
+        let n_blocks = blocks.len() / n;
+        let TiedScratch { rows: shifted, weights: near, triangle, .. } = scratch;
+        near[..n_blocks].fill(Lanes::all(0.0));
+        for run in prepared.placement().runs() {
+            let mut rows = blocks;
+            if let Some(shift) = prepared.placement().shift(run.start) {
+                let shifted = &mut shifted[..blocks.len()];
+                shifted.copy_from_slice(blocks);
+                shift_rows(shifted, shift);
+                rows = shifted;
+                let of_component = Weights { blocks: &weights[run.start..], stride: n_components };
+                triangle.add(set, rows, Some(of_component), &mut self.triangle);
+            } else {
+                for (near, weights) in near.iter_mut().zip(weights.chunks_exact(n_components)) {
+                    for weights in &weights[run.clone()] {
+                        near.0 = std::array::from_fn(|lane| near[lane] + weights[lane]);
+                    }
+                }
+            }
+            let left = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
+            let right = Side { blocks: rows, stride: n, first: 0, n };
+            DotProducts { left, right, n_blocks }.add_to(set, &mut self.sums[run.start * n..], n);
+        }
+        // Once for all components about the common centre.
+        triangle.add(set, blocks, Some(Weights { blocks: near, stride: 1 }), &mut self.triangle);
+    }
+
+    pub(super) fn add_rows(
+        &mut self,
+        prepared: &TiedPrepared,
+        set: InstructionSet,
+        component: usize,
+        rows: &mut [Lanes],
+        weights: Option<Weights<'_>>,
+        scratch: &mut TiedScratch,
+    ) {
+        if let Some(shift) = prepared.placement().shift(component) {
+            shift_rows(rows, shift);
+        }
+        let n = self.n_columns + 1;
+        let ones = Weights { blocks: &rows[n - 1..], stride: n };
+        let Weights { blocks, stride } = weights.unwrap_or(ones);
+        let left = Side { blocks, stride, first: 0, n: 1 };
+        let right = Side { blocks: rows, stride: n, first: 0, n };
+        let n_blocks = rows.len() / n;
+        DotProducts { left, right, n_blocks }.add_to(set, &mut self.sums[component * n..], n);
+        scratch.triangle.add(set, rows, weights, &mut self.triangle);
+    }
+}
+
+impl Moments for TiedMoments {
+    fn merge(&mut self, other: &Self) {
+        assert_eq!(self.centres, other.centres, "invariant: statistics of one pass share their centres");
+        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a += b);
+        self.triangle.iter_mut().zip(&other.triangle).for_each(|(a, b)| *a += b);
+    }
+
+    fn scale(&mut self, factor: f64) {
+        self.sums.iter_mut().chain(&mut self.triangle).for_each(|sum| *sum *= factor);
+    }
+
+    fn add_scaled(&mut self, other: &Self, factor: f64) {
+        let n = self.n_columns;
+        self.triangle.iter_mut().zip(&other.triangle).for_each(|(sum, other)| *sum += factor * other);
+        for component in 0..self.centres.len() / n {
+            let shift: Vec<f64> =
+                other.centre(component).iter().zip(self.centre(component)).map(|(from, to)| from - to).collect();
+            let (weight, first) = (other.weight(component), other.first(component));
+            for i in 0..n {
+                for j in 0..=i {
+                    let moved = shift[i] * first[j] + first[i] * shift[j] + weight * shift[i] * shift[j];
+                    self.triangle[packed(i, j)] += factor * moved;
+                }
+            }
+            let sums = &mut self.sums[component * (n + 1)..][..=n];
+            for d in 0..n {
+                sums[d] += factor * (first[d] + weight * shift[d]);
+            }
+            sums[n] += factor * weight;
+        }
+    }
+
+    fn weight(&self, component: usize) -> f64 {
+        self.sums[component * (self.n_columns + 1) + self.n_columns]
+    }
+}

@@ -1,0 +1,220 @@
+//! Is the Poisson family: independent counts in each column.
+
+mod density;
+mod moments;
+
+use rand::Rng;
+use rand_distr::{Distribution, Poisson as PoissonDistribution};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::family::{Family, Fate, Floor, InstructionSet, Moments, Outcome, Sampler, Weights};
+use crate::kernels::Lanes;
+
+pub use density::PoissonPrepared;
+pub use moments::PoissonMoments;
+
+/// K products of D Poisson distributions.
+///
+/// ```
+/// use mixtura::family::Family;
+/// use mixtura::{Mixture, Poisson, Rows};
+///
+/// let poisson = Poisson::new(2, vec![1.0, 4.0])?;
+/// assert_eq!((poisson.n_free_parameters(), poisson.spreads()), (2, vec![1.0, 2.0]));
+/// let model = Mixture::new(vec![1.0], poisson)?;
+/// let density = model.ln_densities(&Rows::from_slice(&[2.0, 0.0], 2)?, 0..1)?[0];
+/// assert!((density - (-1.0 - 2.0f64.ln() - 4.0)).abs() < 1e-14);
+///
+/// let error = model.score(&Rows::from_slice(&[2.0, 0.5], 2)?).unwrap_err();
+/// assert_eq!(error.to_string(), "row 1, column 2: value 0.5 is not a whole number of at least 0");
+/// # Ok::<(), mixtura::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Poisson {
+    n_columns: usize,
+    rates: Vec<f64>,
+}
+
+impl Poisson {
+    /// Components from K·D rates, each finite and at least 0.
+    pub fn new(n_columns: usize, rates: Vec<f64>) -> Result<Self, Error> {
+        if n_columns == 0 {
+            return Err(Error::NoColumns);
+        }
+        if rates.is_empty() || !rates.len().is_multiple_of(n_columns) {
+            return Err(Error::Ragged { n_values: rates.len(), n_columns });
+        }
+        let components = Self { n_columns, rates };
+        components.check()?;
+        Ok(components)
+    }
+
+    /// Rates of a component: the mean of each column.
+    pub fn rates(&self, component: usize) -> &[f64] {
+        &self.rates[component * self.n_columns..][..self.n_columns]
+    }
+}
+
+impl Family for Poisson {
+    type Prepared = PoissonPrepared;
+    type Moments = PoissonMoments;
+    type Scratch = ();
+    type Sampler = Self;
+
+    const NAME: &'static str = "poisson";
+    const STRUCTURE: Option<&'static str> = None;
+    const VALUES: Option<&'static str> = Some("a whole number of at least 0");
+    const CENTRED: bool = false;
+
+    fn n_components(&self) -> usize {
+        self.rates.len() / self.n_columns
+    }
+
+    fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    fn n_free_parameters(&self) -> usize {
+        self.rates.len()
+    }
+
+    fn least_rows(&self) -> f64 {
+        1.0
+    }
+
+    fn centres(&self) -> Vec<f64> {
+        self.rates.clone()
+    }
+
+    fn spreads(&self) -> Vec<f64> {
+        self.rates.iter().map(|rate| rate.sqrt()).collect()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let is_bad = |rate: &f64| !(rate.is_finite() && *rate >= 0.0);
+        if let Some((at, &value)) = self.rates.iter().enumerate().find(|(_, rate)| is_bad(rate)) {
+            return Err(Error::Negative { component: at / self.n_columns, what: "rate", value });
+        }
+        Ok(())
+    }
+
+    fn admits(value: f64) -> bool {
+        value >= 0.0 && value.fract() == 0.0
+    }
+
+    fn shapes(n_components: usize, n_columns: usize) -> Vec<(&'static str, Vec<usize>)> {
+        vec![("rates", vec![n_components, n_columns])]
+    }
+
+    fn parameters(&self) -> Vec<&[f64]> {
+        vec![&self.rates]
+    }
+
+    fn from_parameters(n_columns: usize, parameters: Vec<Vec<f64>>) -> Result<Self, Error> {
+        Self::new(n_columns, parameters.concat())
+    }
+
+    fn prepare(&self, weights: &[f64], _centre: &[f64]) -> Result<PoissonPrepared, Error> {
+        self.check()?;
+        Ok(PoissonPrepared::new(self, weights))
+    }
+
+    fn scratch(&self, _n_blocks: usize) {}
+
+    fn no_moments(&self) -> PoissonMoments {
+        PoissonMoments::new(self.n_components(), self.n_columns)
+    }
+
+    fn reset_moments(_prepared: &PoissonPrepared, moments: &mut PoissonMoments) {
+        moments.reset();
+    }
+
+    fn log2_joint_into(
+        prepared: &PoissonPrepared,
+        set: InstructionSet,
+        block: &[Lanes],
+        (): &mut (),
+        out: &mut [Lanes],
+    ) {
+        prepared.log2_joint_into(set, block, out);
+    }
+
+    fn add_weighted(
+        prepared: &PoissonPrepared,
+        set: InstructionSet,
+        blocks: &[Lanes],
+        weights: &[Lanes],
+        (): &mut (),
+        moments: &mut PoissonMoments,
+    ) {
+        moments.add_weighted(prepared.n_components(), set, blocks, weights);
+    }
+
+    fn add_rows(
+        _prepared: &PoissonPrepared,
+        set: InstructionSet,
+        component: usize,
+        rows: &mut [Lanes],
+        weights: Option<Weights<'_>>,
+        (): &mut (),
+        moments: &mut PoissonMoments,
+    ) {
+        moments.add_rows(set, component, rows, weights);
+    }
+
+    fn about(centres: &[f64], _unit: &[f64], floor: &Floor) -> Self {
+        let least = floor.least_rate.iter().cycle();
+        let rates = centres.iter().zip(least).map(|(centre, &least)| centre.max(least)).collect();
+        Self { n_columns: floor.least_rate.len(), rates }
+    }
+
+    fn maximize(&self, moments: &PoissonMoments, fates: &[Fate], floor: &Floor) -> (Self, Vec<Outcome>) {
+        let n = self.n_columns;
+        let mut next = self.clone();
+        let mut outcomes = vec![Outcome::Done; fates.len()];
+        for (k, fate) in fates.iter().enumerate() {
+            let estimated: Vec<f64> = match fate {
+                Fate::Keep => continue,
+                Fate::Reseed(row) => row.clone(),
+                // A component with any row at all has rates.
+                Fate::Estimate | Fate::Blend { .. } => {
+                    moments.sums(k).iter().map(|sum| sum / moments.weight(k)).collect()
+                }
+            };
+            for ((rate, estimated), &least) in next.rates[k * n..].iter_mut().zip(estimated).zip(&floor.least_rate) {
+                if estimated < least && *fate == Fate::Estimate {
+                    outcomes[k] = Outcome::Clipped;
+                }
+                *rate = estimated.max(least);
+            }
+        }
+        (next, outcomes)
+    }
+
+    fn reordered(&self, order: &[usize]) -> Self {
+        Self { rates: order.iter().flat_map(|&old| self.rates(old)).copied().collect(), ..*self }
+    }
+
+    fn unmapped(&self, _offset: &[f64], _scale: &[f64]) -> Option<Self> {
+        None
+    }
+
+    fn mapped(&self, _offset: &[f64], _scale: &[f64]) -> Option<Self> {
+        None
+    }
+
+    fn sampler(&self) -> Result<Self, Error> {
+        self.check()?;
+        Ok(self.clone())
+    }
+}
+
+impl Sampler for Poisson {
+    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
+        for (out, &rate) in out.iter_mut().zip(self.rates(component)) {
+            // A rate of 0 has no distribution there, and draws nothing else but 0.
+            *out = PoissonDistribution::new(rate).map_or(0.0, |distribution| distribution.sample(generator));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Accumulates weights and sums of counts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::family::{Moments, Weights};
+use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
+
+/// For each component Σw·x, then Σw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PoissonMoments {
+    n_columns: usize,
+    sums: Vec<f64>,
+}
+
+impl PoissonMoments {
+    pub(super) fn new(n_components: usize, n_columns: usize) -> Self {
+        Self { n_columns, sums: vec![0.0; n_components * (n_columns + 1)] }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.sums.fill(0.0);
+    }
+
+    /// Σw·x of a component.
+    pub fn sums(&self, component: usize) -> &[f64] {
+        &self.sums[component * (self.n_columns + 1)..][..self.n_columns]
+    }
+
+    pub(super) fn add_weighted(
+        &mut self,
+        n_components: usize,
+        set: InstructionSet,
+        blocks: &[Lanes],
+        weights: &[Lanes],
+    ) {
+        self.add(set, blocks, Side { blocks: weights, stride: n_components, first: 0, n: n_components }, 0);
+    }
+
+    pub(super) fn add_rows(
+        &mut self,
+        set: InstructionSet,
+        component: usize,
+        rows: &[Lanes],
+        weights: Option<Weights<'_>>,
+    ) {
+        let stride = self.n_columns + 1;
+        // Without weights the column of ones stands for them.
+        let ones = Weights { blocks: &rows[self.n_columns..], stride };
+        let Weights { blocks, stride } = weights.unwrap_or(ones);
+        self.add(set, rows, Side { blocks, stride, first: 0, n: 1 }, component);
+    }
+
+    fn add(&mut self, set: InstructionSet, rows: &[Lanes], left: Side<'_>, first: usize) {
+        let n = self.n_columns + 1;
+        let right = Side { blocks: rows, stride: n, first: 0, n };
+        DotProducts { left, right, n_blocks: rows.len() / n }.add_to(set, &mut self.sums[first * n..], n);
+    }
+}
+
+impl Moments for PoissonMoments {
+    fn merge(&mut self, other: &Self) {
+        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a += b);
+    }
+
+    fn scale(&mut self, factor: f64) {
+        self.sums.iter_mut().for_each(|sum| *sum *= factor);
+    }
+
+    fn add_scaled(&mut self, other: &Self, factor: f64) {
+        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a += factor * b);
+    }
+
+    fn weight(&self, component: usize) -> f64 {
+        self.sums[component * (self.n_columns + 1) + self.n_columns]
+    }
+}

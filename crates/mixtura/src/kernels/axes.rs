@@ -1,0 +1,233 @@
+//! Computes log-densities that need no products of columns: distances along axes, and linear forms.
+
+use std::ops::{Deref, DerefMut};
+
+use super::whiten::Number;
+use super::{Arithmetic, Kernel, Lanes};
+
+/// `constant − Σ_d (a_d x_d + b_d)²` for several components and the rows of one block.
+///
+/// Cost: 2D multiply-adds a row and component.
+pub(crate) struct Stretch<'a, L, T> {
+    /// The block, lanes for each of the D columns.
+    pub block: &'a [L],
+    /// a of each component: D numbers.
+    pub factors: &'a [T],
+    /// b of each component: D numbers.
+    pub offsets: &'a [T],
+    /// What the square is subtracted from, for each component.
+    pub constants: &'a [T],
+    /// The result, for each component.
+    pub out: &'a mut [L],
+}
+
+impl<L: DerefMut<Target = [T; W]>, T: Number, const W: usize> Kernel for Stretch<'_, L, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let n = self.block.len();
+        let (pairs, rest) = self.out.as_chunks_mut::<2>();
+        let mut k = 0;
+        for out in pairs {
+            let squares = stretched::<A, L, T, W, 2>(self.block, &self.factors[k * n..], &self.offsets[k * n..]);
+            for (i, out) in out.iter_mut().enumerate() {
+                **out = squares[i].map(|square| T::less_square(self.constants[k + i], square));
+            }
+            k += 2;
+        }
+        for out in rest {
+            let [square] = stretched::<A, L, T, W, 1>(self.block, &self.factors[k * n..], &self.offsets[k * n..]);
+            **out = square.map(|square| T::less_square(self.constants[k], square));
+        }
+    }
+}
+
+/// Σ_d (a_d x_d + b_d)² of N components side by side, so that each column is loaded once.
+#[inline(always)]
+fn stretched<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize, const N: usize>(
+    block: &[L],
+    factors: &[T],
+    offsets: &[T],
+) -> [[T; W]; N] {
+    let n = block.len();
+    let mut squares = [[T::ZERO; W]; N];
+    for (d, x) in block.iter().enumerate() {
+        for (k, square) in squares.iter_mut().enumerate() {
+            let (a, b) = (factors[k * n + d], offsets[k * n + d]);
+            for lane in 0..W {
+                let y = T::mul_add::<A>(a, x[lane], b);
+                square[lane] = T::mul_add::<A>(y, y, square[lane]);
+            }
+        }
+    }
+    squares
+}
+
+/// `base + constant + Σ_d a_d x_d` for several components and the rows of one block.
+///
+/// Cost: D multiply-adds a row and component.
+pub(crate) struct Linear<'a> {
+    /// The block, lanes for each of the D columns.
+    pub block: &'a [Lanes],
+    /// What all components have in common.
+    pub base: &'a Lanes,
+    /// a of each component: D numbers.
+    pub factors: &'a [f64],
+    /// The constant of each component.
+    pub constants: &'a [f64],
+    /// The result, for each component.
+    pub out: &'a mut [Lanes],
+}
+
+impl Kernel for Linear<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let n = self.block.len();
+        let parameters = self.factors.chunks_exact(n).zip(self.constants);
+        for ((factors, &constant), out) in parameters.zip(self.out) {
+            let mut sum = self.base.map(|base| base + constant);
+            for (x, &a) in self.block.iter().zip(factors) {
+                for (sum, &x) in sum.iter_mut().zip(x.iter()) {
+                    *sum = A::mul_add(a, x, *sum);
+                }
+            }
+            *out = Lanes(sum);
+        }
+    }
+}
+
+/// `out = A x` for the rows of one block and a lower triangular A, packed.
+pub(crate) struct Transform<'a> {
+    /// The block, lanes for each of the D columns.
+    pub block: &'a [Lanes],
+    /// A, packed row after row: D(D+1)/2 numbers.
+    pub factor: &'a [f64],
+    /// The result, lanes for each coordinate.
+    pub out: &'a mut [Lanes],
+}
+
+impl Kernel for Transform<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let mut rest = self.factor;
+        for (i, out) in self.out.iter_mut().enumerate() {
+            let (row, tail) = rest.split_at(i + 1);
+            rest = tail;
+            let mut sum = [0.0; super::LANES];
+            for (x, &a) in self.block.iter().zip(row) {
+                for (sum, &x) in sum.iter_mut().zip(x.iter()) {
+                    *sum = A::mul_add(a, x, *sum);
+                }
+            }
+            *out = Lanes(sum);
+        }
+    }
+}
+
+/// The squares of the first columns of every block: each of them, or their sum.
+pub(crate) struct Squares<'a> {
+    /// Blocks of `stride` columns each.
+    pub blocks: &'a [Lanes],
+    /// Columns of a block.
+    pub stride: usize,
+    /// How many columns are squared.
+    pub n_columns: usize,
+    /// How many results a block has: as many as columns, or one.
+    pub n_squares: usize,
+    /// The results of all blocks.
+    pub out: &'a mut [Lanes],
+}
+
+impl Kernel for Squares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        for (block, out) in self.blocks.chunks_exact(self.stride).zip(self.out.chunks_exact_mut(self.n_squares)) {
+            let columns = &block[..self.n_columns];
+            if self.n_squares == self.n_columns {
+                for (out, x) in out.iter_mut().zip(columns) {
+                    out.0 = x.map(|x| x * x);
+                }
+                continue;
+            }
+            let mut sum = [0.0; super::LANES];
+            for x in columns {
+                for (sum, &x) in sum.iter_mut().zip(x.iter()) {
+                    *sum = A::mul_add(x, x, *sum);
+                }
+            }
+            out[0] = Lanes(sum);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{InstructionSet, LANES};
+    use super::*;
+
+    /// Lanes, and numbers for components.
+    fn inputs(n: usize, n_components: usize, values: &[f64]) -> (Vec<Lanes>, Vec<f64>) {
+        let at = |i: usize| values[i % values.len()] + (i / values.len()) as f64 * 0.1;
+        let block = (0..n).map(|d| Lanes(std::array::from_fn(|lane| at(d * LANES + lane)))).collect();
+        (block, (0..n_components * (n + 1) * 2 + n * n).map(|i| at(3 * i + 1)).collect())
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-12 * (1.0 + a.abs())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn densities_match_their_scalar_twins(
+            n in 1usize..=64, n_components in 1usize..=40, values in prop::collection::vec(-1.0..1.0f64, 97),
+        ) {
+            let set = InstructionSet::detect();
+            let (block, numbers) = inputs(n, n_components, &values);
+            let (factors, offsets) = numbers.split_at(n_components * n);
+            let constants = &offsets[n_components * n..][..n_components];
+            let mut out = vec![Lanes::all(0.0); n_components];
+            set.run(Stretch { block: &block, factors, offsets, constants, out: &mut out });
+            let mut lines = vec![Lanes::all(0.0); n_components];
+            set.run(Linear { block: &block, base: &block[0], factors, constants, out: &mut lines });
+            for (k, lane) in (0..n_components).flat_map(|k| (0..LANES).map(move |lane| (k, lane))) {
+                let square: f64 = (0..n).map(|d| (factors[k * n + d] * block[d][lane] + offsets[k * n + d]).powi(2)).sum();
+                prop_assert!(close(out[k][lane], constants[k] - square));
+                let line: f64 = (0..n).map(|d| factors[k * n + d] * block[d][lane]).sum();
+                prop_assert!(close(lines[k][lane], block[0][lane] + constants[k] + line));
+            }
+        }
+
+        #[test]
+        fn transforms_and_squares_match_their_scalar_twins(
+            n in 1usize..=64, n_blocks in 0usize..4, values in prop::collection::vec(-1.0..1.0f64, 97),
+        ) {
+            let set = InstructionSet::detect();
+            let (block, factor) = inputs(n, 1, &values);
+            let mut out = vec![Lanes::all(0.0); n];
+            set.run(Transform { block: &block, factor: &factor[..n * (n + 1) / 2], out: &mut out });
+            for (i, lane) in (0..n).flat_map(|i| (0..LANES).map(move |lane| (i, lane))) {
+                let sum: f64 = (0..=i).map(|j| factor[i * (i + 1) / 2 + j] * block[j][lane]).sum();
+                prop_assert!(close(out[i][lane], sum));
+            }
+            let (blocks, _) = inputs(n_blocks * (n + 1), 1, &values);
+            let (mut each, mut sum) = (vec![Lanes::all(0.0); n_blocks * n], vec![Lanes::all(0.0); n_blocks]);
+            set.run(Squares { blocks: &blocks, stride: n + 1, n_columns: n, n_squares: n, out: &mut each });
+            set.run(Squares { blocks: &blocks, stride: n + 1, n_columns: n, n_squares: 1, out: &mut sum });
+            for (block, lane) in (0..n_blocks).flat_map(|block| (0..LANES).map(move |lane| (block, lane))) {
+                let x = |d: usize| blocks[block * (n + 1) + d][lane];
+                prop_assert!((0..n).all(|d| each[block * n + d][lane] == x(d) * x(d)));
+                prop_assert!(close(sum[block][lane], (0..n).map(|d| x(d) * x(d)).sum()));
+            }
+        }
+    }
+}
