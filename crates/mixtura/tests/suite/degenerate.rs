@@ -151,5 +151,5 @@ fn extreme_constant_columns_are_workable() {
 fn a_model_larger_than_memory_is_refused() {
     let rows = Rows::from_vec(vec![1.0; 3 * 40_000], 40_000).unwrap();
     let error = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "1 covariance matrices of 40000 columns would take 13 GB");
+    assert_eq!(error.to_string(), "the parameters of 1 components in 40000 columns would take 13 GB");
 }

@@ -7,7 +7,7 @@ use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
 use crate::{artificial, assert_models_close, reference, rounds, started};
 
 /// The label that the draw of a row gives, from the plain version's posteriors.
-fn labels(posteriors: &[Vec<f64>], address: Address) -> Vec<usize> {
+pub(crate) fn labels(posteriors: &[Vec<f64>], address: Address) -> Vec<usize> {
     let label = |(n, row): (usize, &Vec<f64>)| {
         let mut rest = address.uniform(n as u64);
         let found = row.iter().position(|p| {

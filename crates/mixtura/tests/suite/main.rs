@@ -1,6 +1,7 @@
 //! Tests the library as its users see it, against plain twins, golden files and known mathematics.
 
 mod certified;
+mod conformance;
 mod degenerate;
 mod draws;
 mod monotone;

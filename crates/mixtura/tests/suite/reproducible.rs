@@ -4,7 +4,7 @@ use mixtura::{Algorithm, FullGaussian, Options, Rows, Start, fit_rows};
 
 use crate::artificial;
 
-fn on_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn on_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap().install(work)
 }
 

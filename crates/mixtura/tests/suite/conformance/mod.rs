@@ -1,0 +1,353 @@
+//! Holds every family and structure to the same promises; `subjects.rs` has their plain twins.
+
+mod subjects;
+
+use mixtura::driver::{Quiet, SemResult};
+use mixtura::family::{Family, Fate, Floor, Moments};
+use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
+use mixtura::random::{Address, Purpose};
+use mixtura::{
+    Algorithm, DiagonalGaussian, Fit, FullGaussian, Mixture, Options, Poisson, Rows, SphericalGaussian, Start,
+    TiedGaussian, fit,
+};
+
+use self::subjects::Subject;
+use crate::assert_close;
+use crate::draws::labels;
+use crate::reproducible::on_threads;
+
+/// One test for each family and check.
+macro_rules! conformance {
+    ($($family:ident: $subject:ty),*; $checks:tt) => {
+        $(mod $family {
+            use super::*;
+            conformance!(@ $subject, $checks);
+        })*
+    };
+    (@ $subject:ty, [$($check:ident),* $(,)?]) => {
+        $(#[test]
+        fn $check() {
+            super::$check::<$subject>();
+        })*
+    };
+}
+
+conformance! {
+    full: FullGaussian, tied: TiedGaussian, diagonal: DiagonalGaussian, spherical: SphericalGaussian, poisson: Poisson;
+    [
+        density_is_the_plain_one,
+        density_normalises,
+        statistics_are_naive_sums,
+        statistics_merge_in_any_grouping,
+        weighted_rows_are_repeated_rows,
+        estimate_is_a_maximum,
+        samples_match_the_density,
+        parameters_read_back_to_the_same_bits,
+        em_is_monotone,
+        sem_update_is_the_complete_data_maximum,
+        threads_change_no_bit,
+        shifts_and_scales_change_nothing,
+        degenerate_components_are_repaired,
+    ]
+}
+
+/// Rows of a mixture of three components in so many columns, and the mixture.
+fn rows_of<F: Subject>(n_rows: usize, n_columns: usize, seed: u64) -> (Rows<'static>, Mixture<F>) {
+    let model = F::example(n_columns, seed);
+    let (values, _) = model.sample(0..n_rows, seed).unwrap();
+    (Rows::from_vec(values, n_columns).unwrap(), model)
+}
+
+fn fitted<F: Family>(rows: &Rows<'_>, start: &Start<F>, n_components: usize, options: &Options) -> Fit<F> {
+    fit(&Threads::new(rows).unwrap(), n_components, start, options, &Quiet).unwrap()
+}
+
+/// So many rounds without a floor.
+fn plain(rounds: u64) -> Options {
+    Options { rounds, tolerance: 0.0, regularization: 0.0, ..Options::default() }
+}
+
+fn pass<F: Family>(engine: &Threads<'_, F>, model: &Mixture<F>, centre: &[f64]) -> Tally<F::Moments> {
+    let (model, centre) = (model.clone(), centre.to_vec());
+    engine.run(&Pass { model, centre, assignment: Assignment::Soft, precision: Precision::Double }).unwrap()
+}
+
+fn no_floor(rows: &Rows<'_>) -> Floor {
+    Floor::new(&mixtura::rows::Summary::of(rows).unwrap(), 0.0, 0.0)
+}
+
+/// Plain posteriors of all rows, and the mean log-likelihood.
+fn posteriors<F: Subject>(rows: &Rows<'_>, model: &Mixture<F>) -> (Vec<Vec<f64>>, f64) {
+    let mut total = 0.0;
+    let posterior = |n: usize| {
+        let row = rows.row(n);
+        let ln: Vec<f64> =
+            (0..model.n_components()).map(|k| model.weights[k].ln() + model.components.ln_density(k, &row)).collect();
+        let largest = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = ln.iter().map(|ln| (ln - largest).exp()).sum();
+        total += largest + sum.ln();
+        ln.iter().map(|ln| (ln - largest).exp() / sum).collect()
+    };
+    let posteriors = (0..rows.n_rows()).map(posterior).collect();
+    (posteriors, total / rows.n_rows() as f64)
+}
+
+fn assert_parameters_close<F: Family>(a: &Mixture<F>, b: &Mixture<F>, tolerance: f64) {
+    for (a, b) in a.weights.iter().zip(&b.weights) {
+        assert_close(*a, *b, tolerance, 0.0);
+    }
+    for (a, b) in a.components.parameters().iter().zip(b.components.parameters()) {
+        let scale = a.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+        for (a, b) in a.iter().zip(b) {
+            assert_close(*a, *b, tolerance, scale);
+        }
+    }
+}
+
+fn density_is_the_plain_one<F: Subject>() {
+    for n_columns in [1, 2, 3, 7, 12] {
+        let (rows, model) = rows_of::<F>(300, n_columns, 5);
+        let (expected, likelihood) = posteriors(&rows, &model);
+        let found = model.posteriors(&rows, 0..300).unwrap();
+        for (found, expected) in found.iter().zip(expected.concat()) {
+            assert!((found - expected).abs() < 1e-11, "{found} and {expected}");
+        }
+        let score = model.score(&rows).unwrap();
+        assert_close(score.mean_log_likelihood, likelihood, 1e-12, 1.0);
+        let mean = model.ln_densities(&rows, 0..300).unwrap().iter().sum::<f64>() / 300.0;
+        assert_close(mean, likelihood, 1e-12, 1.0);
+    }
+}
+
+fn density_normalises<F: Subject>() {
+    for n_columns in [1, 2] {
+        let model = F::example(n_columns, 3);
+        let (points, volume) = F::grid(&model);
+        let n_points = points.len();
+        let grid: Vec<f64> = if n_columns == 1 {
+            points
+        } else {
+            points.iter().flat_map(|&x| points.iter().flat_map(move |&y| [x, y])).collect()
+        };
+        let n_rows = n_points.pow(n_columns as u32);
+        let densities = model.ln_densities(&Rows::from_vec(grid, n_columns).unwrap(), 0..n_rows).unwrap();
+        let mass: f64 = densities.iter().map(|ln| ln.exp()).sum::<f64>() * volume.powi(n_columns as i32);
+        assert!((mass - 1.0).abs() < 1e-9, "{n_columns} columns: {mass}");
+    }
+}
+
+fn statistics_are_naive_sums<F: Subject>() {
+    for n_columns in [1, 2, 5, 9] {
+        let (rows, model) = rows_of::<F>(1500, n_columns, 8);
+        let (memberships, likelihood) = posteriors(&rows, &model);
+        let expected = F::maximum(&rows, &memberships);
+        let found = fitted(&rows, &Start::Model(model), 3, &plain(1));
+        assert_parameters_close(&found.model, &expected, 1e-10);
+        let (_, after) = posteriors(&rows, &expected);
+        assert!(after >= likelihood);
+        assert_close(found.mean_ln_likelihood, after, 1e-11, 1.0);
+    }
+}
+
+fn statistics_merge_in_any_grouping<F: Subject>() {
+    let (rows, model) = rows_of::<F>(5000, 3, 13);
+    let whole = Threads::<F>::new(&rows).unwrap();
+    let centre = whole.summary().centre.clone();
+    let expected = pass(&whole, &model, &centre);
+    let parts: Vec<Tally<F::Moments>> = [0..17, 17..1600, 1600..1601, 1601..5000]
+        .into_iter()
+        .map(|range| {
+            let rows = rows.gather(&range.collect::<Vec<_>>());
+            pass(&Threads::<F>::new(&rows).unwrap(), &model, &centre)
+        })
+        .collect();
+    let merged = |order: [usize; 4]| {
+        let mut total = parts[order[0]].clone();
+        order[1..].iter().for_each(|&part| total.merge(&parts[part]));
+        total
+    };
+    let floor = no_floor(&rows);
+    let estimate = |moments: &F::Moments| model.components.maximize(moments, &vec![Fate::Estimate; 3], &floor).0;
+    let of = |moments: &F::Moments| Mixture { weights: model.weights.clone(), components: estimate(moments) };
+    let all = of(&expected.moments);
+    for order in [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]] {
+        let total = merged(order);
+        assert_close(total.ln_likelihood, expected.ln_likelihood, 1e-12, 0.0);
+        assert_parameters_close(&of(&total.moments), &all, 1e-11);
+    }
+    // Averages of statistics are sums with factors, about whatever centres they were taken.
+    let elsewhere: Vec<f64> = centre.iter().map(|c| if F::CENTRED { c + 3.0 } else { *c }).collect();
+    let mut average = parts[0].moments.clone();
+    average.scale(0.5);
+    for part in 1..4 {
+        let rows = rows.gather(&[0..17, 17..1600, 1600..1601, 1601..5000][part].clone().collect::<Vec<_>>());
+        let tally = pass(&Threads::<F>::new(&rows).unwrap(), &model, &elsewhere);
+        average.add_scaled(&tally.moments, 0.5);
+    }
+    assert_parameters_close(&of(&average), &all, 1e-10);
+    for k in 0..3 {
+        assert_close(average.weight(k), 0.5 * expected.moments.weight(k), 1e-12, 0.0);
+    }
+}
+
+fn weighted_rows_are_repeated_rows<F: Subject>() {
+    let (rows, model) = rows_of::<F>(400, 3, 17);
+    let counts: Vec<usize> = (0..400).map(|n| n * 7 % 4).collect();
+    let repeated: Vec<usize> = counts.iter().enumerate().flat_map(|(n, &count)| vec![n; count]).collect();
+    let repeated = rows.gather(&repeated);
+    let weighted = rows.clone().with_weights(counts.iter().map(|&count| count as f64).collect::<Vec<_>>()).unwrap();
+    for algorithm in [Algorithm::Em, Algorithm::Cem] {
+        let options = Options { algorithm, ..plain(3) };
+        let a = fitted(&repeated, &Start::Model(model.clone()), 3, &options);
+        let b = fitted(&weighted, &Start::Model(model.clone()), 3, &options);
+        assert_parameters_close(&a.model, &b.model, 1e-10);
+        assert_close(a.mean_ln_likelihood, b.mean_ln_likelihood, 1e-11, 1.0);
+    }
+}
+
+/// The expected complete-data log-likelihood falls whichever way the estimate is moved a little.
+fn estimate_is_a_maximum<F: Subject>() {
+    for n_columns in [1, 3] {
+        let (rows, model) = rows_of::<F>(600, n_columns, 23);
+        let (memberships, _) = posteriors(&rows, &model);
+        let estimate = fitted(&rows, &Start::Model(model), 3, &plain(1)).model;
+        let likelihood = |model: &Mixture<F>| -> f64 {
+            let of_row = |n: usize| {
+                let row = rows.row(n);
+                let of_component = |k: usize| model.weights[k].ln() + model.components.ln_density(k, &row);
+                (0..3).map(|k| memberships[n][k] * of_component(k)).sum::<f64>()
+            };
+            (0..600).map(of_row).sum()
+        };
+        let best = likelihood(&estimate);
+        for direction in 0..60 {
+            let moved = F::moved(&estimate, direction, 1e-3);
+            assert!(likelihood(&moved) < best, "{n_columns} columns, direction {direction}");
+        }
+    }
+}
+
+/// 20,000 draws in one column, in cells of at least 100 expected draws, by Pearson's χ². Beyond
+/// f + 5.5·√(2f) + 20 for f degrees of freedom it lies with probability α < 0.0001.
+fn samples_match_the_density<F: Subject>() {
+    const N: usize = 20_000;
+    let model = F::example(1, 29);
+    let (points, volume) = F::grid(&model);
+    let n_points = points.len();
+    let densities = model.ln_densities(&Rows::from_vec(points.clone(), 1).unwrap(), 0..n_points).unwrap();
+    let (mut values, _) = model.sample(0..N, 41).unwrap();
+    values.sort_by(f64::total_cmp);
+    let (mut chi2, mut freedom, mut expected, mut drawn) = (0.0, -1.0, 0.0, 0);
+    for (point, ln) in points.iter().zip(&densities) {
+        expected += ln.exp() * volume * N as f64;
+        if expected >= 100.0 {
+            // Cells end half way to the next point.
+            let reached = values.partition_point(|x| *x < point + 0.5 * volume);
+            chi2 += ((reached - drawn) as f64 - expected).powi(2) / expected;
+            freedom += 1.0;
+            (expected, drawn) = (0.0, reached);
+        }
+    }
+    assert!(freedom > 10.0, "only {freedom} cells");
+    assert!(chi2 < freedom + 5.5 * f64::sqrt(2.0 * freedom) + 20.0, "χ² = {chi2} for {freedom} degrees of freedom");
+}
+
+fn parameters_read_back_to_the_same_bits<F: Subject>() {
+    let model = F::example(4, 31);
+    let components = &model.components;
+    let shapes = F::shapes(3, 4);
+    assert_eq!(shapes[0].1, [3, 4]);
+    let parameters: Vec<Vec<f64>> = components.parameters().into_iter().map(<[f64]>::to_vec).collect();
+    for ((name, shape), values) in shapes.iter().zip(&parameters) {
+        assert_eq!(values.len(), shape.iter().product::<usize>(), "{name}");
+    }
+    assert_eq!(&F::from_parameters(4, parameters).unwrap(), components);
+    let text = serde_json::to_string(&model).unwrap();
+    assert_eq!(serde_json::from_str::<Mixture<F>>(&text).unwrap(), model);
+    let back = components.reordered(&[2, 0, 1]).reordered(&[1, 2, 0]);
+    assert_eq!(&back, components);
+}
+
+fn em_is_monotone<F: Subject>() {
+    for seed in 0..6 {
+        let (rows, _) = rows_of::<F>(900, 1 + seed as usize, seed);
+        let options = Options { seed, ..plain(0) };
+        let mut last = f64::NEG_INFINITY;
+        let initial = fitted::<F>(&rows, &Start::Random, 3, &options).model;
+        for rounds in 0..25 {
+            let fit = fitted(&rows, &Start::Model(initial.clone()), 3, &Options { rounds, ..options.clone() });
+            if fit.events.iter().any(|event| event.kind.is_repair()) {
+                break;
+            }
+            let rounding = 1e-12 * fit.mean_ln_likelihood.abs();
+            assert!(fit.mean_ln_likelihood >= last - rounding, "seed {seed}, round {rounds}");
+            last = fit.mean_ln_likelihood;
+        }
+        assert!(last > f64::NEG_INFINITY);
+    }
+}
+
+fn sem_update_is_the_complete_data_maximum<F: Subject>() {
+    for (algorithm, seed) in [(Algorithm::Sem, 3), (Algorithm::Sem, 4), (Algorithm::Cem, 3)] {
+        let (rows, model) = rows_of::<F>(2500, 4, 37);
+        let (posteriors, _) = posteriors(&rows, &model);
+        let labels: Vec<usize> = match algorithm {
+            Algorithm::Cem => model.labels(&rows, 0..2500).unwrap().iter().map(|&label| label as usize).collect(),
+            _ => labels(&posteriors, Address { seed, restart: 0, round: 0, purpose: Purpose::Label }),
+        };
+        let one_hot: Vec<Vec<f64>> =
+            labels.iter().map(|&label| (0..3).map(|k| f64::from(u8::from(k == label))).collect()).collect();
+        let options = Options { algorithm, seed, result: SemResult::Last, ..plain(1) };
+        let found = fitted(&rows, &Start::Model(model), 3, &options);
+        assert_parameters_close(&found.model, &F::maximum(&rows, &one_hot), 1e-10);
+    }
+}
+
+fn threads_change_no_bit<F: Subject>() {
+    let (rows, _) = rows_of::<F>(9011, 3, 43);
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+        let options = Options { algorithm, restarts: 2, seed: 6, ..plain(8) };
+        let run = |n_threads| {
+            let fit = on_threads(n_threads, || fitted::<F>(&rows, &Start::KmeansPlusPlus, 3, &options));
+            serde_json::to_string(&fit).unwrap()
+        };
+        let one = run(1);
+        for n_threads in [2, 3, 7] {
+            assert_eq!(one, run(n_threads), "{algorithm:?} on {n_threads} threads");
+        }
+    }
+}
+
+/// For families that have components of mapped rows: they are found from mapped rows.
+fn shifts_and_scales_change_nothing<F: Subject>() {
+    let (rows, model) = rows_of::<F>(1200, 2, 47);
+    let (offset, scale) = ([-7e6, -7e6], [1e-5, 1e-5]);
+    let Some(mapped) = model.components.mapped(&offset, &scale) else {
+        assert!(!F::CENTRED, "a family about a centre should follow it");
+        return;
+    };
+    let values = (0..1200).flat_map(|n| rows.row(n).into_iter().map(|x| (x + 7e6) * 1e-5)).collect();
+    let mapped_rows = Rows::from_vec(values, 2).unwrap();
+    let a = fitted(&rows, &Start::Model(model.clone()), 3, &plain(5)).model;
+    let start = Mixture { weights: model.weights, components: mapped };
+    let b = fitted(&mapped_rows, &Start::Model(start), 3, &plain(5)).model;
+    let back = Mixture { components: b.components.unmapped(&offset, &scale).unwrap(), ..b };
+    // Values of size 70 with steps of 1e-14 hold 9 digits of deviations of 1e-5.
+    assert_parameters_close(&a, &back, 1e-6);
+}
+
+/// More components than there are clusters, most rows the same: something will run empty or narrow.
+fn degenerate_components_are_repaired<F: Subject>() {
+    let values: Vec<f64> = (0..400).flat_map(|n| if n < 380 { [3.0, 1.0] } else { [f64::from(n % 5), 8.0] }).collect();
+    let rows = Rows::from_vec(values, 2).unwrap();
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+        for regularization in [1e-9, 0.0] {
+            let options = Options { algorithm, regularization, ..plain(40) };
+            let fit = fitted::<F>(&rows, &Start::Random, 5, &options);
+            assert!(fit.mean_ln_likelihood.is_finite(), "{algorithm:?}");
+            fit.model.components.check().unwrap();
+            assert_close(fit.model.weights.iter().sum(), 1.0, 1e-12, 0.0);
+            assert!(!fit.events.is_empty() || regularization == 0.0 || !F::CENTRED, "{algorithm:?}: nothing happened?");
+        }
+    }
+}
