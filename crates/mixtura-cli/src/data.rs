@@ -53,7 +53,7 @@ impl DataArguments {
             weights: weights.cloned(),
             ..self.options()
         })?;
-        let (n_model, n_data) = (model.model.components.mean(0).len(), table.rows.n_columns());
+        let (n_model, n_data) = (model.model.n_columns(), table.rows.n_columns());
         if n_model != n_data {
             return Err(mixtura::Error::Width { n_model, n_data }.into());
         }

@@ -19,6 +19,7 @@
 //! The same seed gives the same bits for any number of threads. Nothing here reads files, looks at
 //! a clock or prints.
 
+mod any;
 pub mod driver;
 mod error;
 pub mod family;
@@ -33,6 +34,7 @@ pub mod random;
 pub mod rows;
 pub mod start;
 
+pub use any::{AnyMixture, Kind};
 pub use driver::{Algorithm, Fit, Options, fit, fit_rows};
 pub use error::Error;
 pub use family::gaussian::{DiagonalGaussian, FullGaussian, SphericalGaussian, TiedGaussian};

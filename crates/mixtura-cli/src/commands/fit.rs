@@ -9,7 +9,7 @@ use mixtura::driver::{Event, EventKind, SemResult, Termination};
 use mixtura::family::Family;
 use mixtura::pass::{Precision, Source, Threads};
 use mixtura::rows::{Normalization, Summary};
-use mixtura::{Algorithm, Fit, FullGaussian, Mixture, Options, Rows, Start};
+use mixtura::{Algorithm, AnyMixture, Fit, Kind, Mixture, Options, Rows, Start, with_family};
 use mixtura_io::{FitRecord, Input, ModelFile, Table};
 
 use super::show;
@@ -19,6 +19,9 @@ use crate::failure::Usage;
 use crate::progress::{Watch, spinner};
 use crate::table::{counted, number};
 use crate::{interrupt, output, talk};
+
+/// Why a component of a normalised fit has one in the data's units.
+const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refused";
 
 /// Fit a mixture model to data
 #[derive(Debug, Args)]
@@ -39,13 +42,13 @@ pub(crate) struct FitArguments {
     #[arg(long, value_enum, default_value_t = ResultName::Best)]
     result: ResultName,
 
-    /// Structure of the covariance matrices
-    #[arg(long, value_enum, default_value_t = Covariance::Full)]
-    covariance: Covariance,
+    /// Structure of the covariance matrices [default: that of the initial model, else full]
+    #[arg(long, value_enum)]
+    covariance: Option<Covariance>,
 
-    /// Distribution of the components
-    #[arg(long, value_enum, default_value_t = FamilyName::Gaussian)]
-    family: FamilyName,
+    /// Distribution of the components [default: that of the initial model, else gaussian]
+    #[arg(long, value_enum)]
+    family: Option<FamilyName>,
 
     /// Limit on rounds
     #[arg(long, value_name = "N", default_value_t = 1000)]
@@ -150,12 +153,20 @@ enum PrecisionName {
 enum Covariance {
     /// A matrix of its own for each component
     Full,
+    /// One matrix for all components
+    Tied,
+    /// A variance for each column of each component
+    Diagonal,
+    /// One variance for each component
+    Spherical,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum FamilyName {
-    /// Gaussian
+    /// Real numbers, normally distributed
     Gaussian,
+    /// Independent counts in each column
+    Poisson,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -202,18 +213,57 @@ pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
         rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
     }
     let start_model = arguments.init_model.as_deref().map(ModelFile::read).transpose()?;
+    let kind = kind(arguments, start_model.as_ref())?;
+    with_family!(kind, F => run_with::<F>(arguments, start_model))
+}
+
+/// The family that was asked for, or that the initial model has.
+fn kind(arguments: &FitArguments, start: Option<&ModelFile>) -> anyhow::Result<Kind> {
+    let given = start.map(|file| file.model.kind());
+    let asked = match (arguments.family, arguments.covariance) {
+        (None, None) => given.unwrap_or(Kind::Full),
+        (Some(FamilyName::Poisson), None) => Kind::Poisson,
+        (Some(FamilyName::Poisson), Some(_)) => {
+            return Err(Usage("--covariance is for Gaussians: Poisson counts have none".into()).into());
+        }
+        (Some(FamilyName::Gaussian), None) => given.filter(|kind| kind.structure().is_some()).unwrap_or(Kind::Full),
+        (_, Some(Covariance::Full)) => Kind::Full,
+        (_, Some(Covariance::Tied)) => Kind::Tied,
+        (_, Some(Covariance::Diagonal)) => Kind::Diagonal,
+        (_, Some(Covariance::Spherical)) => Kind::Spherical,
+    };
+    if let Some(given) = given.filter(|&given| given != asked) {
+        return Err(Usage(format!("the initial model is {given}, but {asked} was asked for")).into());
+    }
+    let why_not = match asked {
+        Kind::Poisson => "counts are not counts any more in [0, 1]",
+        Kind::Spherical => "one variance cannot serve columns that were scaled differently; try --covariance diagonal",
+        Kind::Full | Kind::Tied | Kind::Diagonal => return Ok(asked),
+    };
+    if arguments.normalize {
+        return Err(Usage(format!("--normalize does not go with this family: {why_not}")).into());
+    }
+    Ok(asked)
+}
+
+/// Fits a mixture of one family.
+fn run_with<F: Family>(arguments: &FitArguments, start_model: Option<ModelFile>) -> anyhow::Result<ExitCode>
+where
+    AnyMixture: From<Mixture<F>>,
+    Mixture<F>: TryFrom<AnyMixture>,
+{
     let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
     let table = read(arguments, start_model.as_ref())?;
     reading.finish_and_clear();
     let columns = table.rows.names().to_vec();
     let rows = prepare(arguments, table)?;
-    let start = start(arguments, start_model, &rows)?;
+    let start = start::<F>(arguments, start_model, &rows)?;
     let ln_volume = rows.normalization().map_or(0.0, Normalization::ln_volume);
 
     let options = arguments.options();
     let watch = Watch::new(name(options.algorithm), options.rounds, ln_volume, arguments.quiet);
     let named = || arguments.data.data.to_string();
-    let engine = Threads::new(&rows).with_context(named)?;
+    let engine = Threads::<F>::new(&rows).with_context(named)?;
     if !arguments.quiet {
         let deterministic = matches!(arguments.algorithm, AlgorithmName::Em | AlgorithmName::Cem);
         if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {
@@ -231,7 +281,7 @@ pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
         record.mean_log_likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
         record.restarts[fit.winner] = record.mean_log_likelihood;
     }
-    let file = ModelFile { model, columns, fit: Some(record) };
+    let file = ModelFile { model: model.into(), columns, fit: Some(record) };
     report(arguments, &file, &fit, &watch)?;
     let interrupted = fit.termination == Termination::Interrupted;
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
@@ -261,7 +311,10 @@ fn prepare(arguments: &FitArguments, table: Table) -> anyhow::Result<Rows<'stati
     Ok(table.rows.with_normalization(map))
 }
 
-fn start(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) -> anyhow::Result<Start<FullGaussian>> {
+fn start<F: Family>(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) -> anyhow::Result<Start<F>>
+where
+    Mixture<F>: TryFrom<AnyMixture>,
+{
     if let Some(file) = model {
         let n_model = file.model.n_components();
         if n_model != arguments.n_components {
@@ -271,9 +324,12 @@ fn start(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) ->
             ))
             .into());
         }
-        let Some(map) = rows.normalization() else { return Ok(Start::Model(file.model)) };
-        let components = file.model.components.mapped(map.offset(), map.scale());
-        return Ok(Start::Model(Mixture { weights: file.model.weights, components }));
+        let mut model: Mixture<F> =
+            file.model.try_into().unwrap_or_else(|_| unreachable!("invariant: its family was chosen"));
+        if let Some(map) = rows.normalization() {
+            model.components = model.components.mapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
+        }
+        return Ok(Start::Model(model));
     }
     Ok(match arguments.init {
         _ if arguments.labels.is_some() => Start::Labels,
@@ -282,15 +338,15 @@ fn start(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) ->
     })
 }
 
-fn finished_model(arguments: &FitArguments, fit: &Fit<FullGaussian>, rows: &Rows<'_>) -> Mixture<FullGaussian> {
+fn finished_model<F: Family>(arguments: &FitArguments, fit: &Fit<F>, rows: &Rows<'_>) -> Mixture<F> {
     let mut model = fit.model.clone();
     if let Some(map) = rows.normalization() {
-        model.components = model.components.unmapped(map.offset(), map.scale());
+        model.components = model.components.unmapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
     }
     if arguments.sort { model.sorted_by_weight() } else { model }
 }
 
-fn report(arguments: &FitArguments, file: &ModelFile, fit: &Fit<FullGaussian>, watch: &Watch) -> anyhow::Result<()> {
+fn report<F: Family>(arguments: &FitArguments, file: &ModelFile, fit: &Fit<F>, watch: &Watch) -> anyhow::Result<()> {
     if let Some(path) = &arguments.trace {
         output::text(Some(path), &watch.trace_csv(fit.winner as u64))?;
     }
@@ -331,7 +387,7 @@ fn announce_constant_columns(summary: &Summary, columns: &[String]) {
 }
 
 /// Says what happened, a line for each kind of event.
-fn announce_events(fit: &Fit<FullGaussian>, algorithm: Algorithm) {
+fn announce_events<F: Family>(fit: &Fit<F>, algorithm: Algorithm) {
     let mut told = Vec::new();
     for event in &fit.events {
         if !told.contains(&event.kind) {
@@ -342,7 +398,7 @@ fn announce_events(fit: &Fit<FullGaussian>, algorithm: Algorithm) {
     }
 }
 
-fn announce(kind: EventKind, events: &[&Event], fit: &Fit<FullGaussian>, algorithm: Algorithm) {
+fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorithm: Algorithm) {
     let mut components: Vec<usize> = events.iter().filter_map(|event| event.component).collect();
     components.sort_unstable();
     let components: Vec<String> = components.iter().map(ToString::to_string).collect();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use mixtura::AnyMixture;
 use mixtura::generate::{Artificial, Balance};
 use mixtura_io::ModelFile;
 
@@ -76,7 +77,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
             BalanceName::Unbalanced => Balance::Unbalanced,
         },
     };
-    let model = artificial.mixture(arguments.seed)?;
+    let model = AnyMixture::from(artificial.mixture(arguments.seed)?);
     let columns: Vec<String> = (1..=arguments.dimension).map(|d| format!("x{d}")).collect();
     let drawing = Drawing {
         model: &model,

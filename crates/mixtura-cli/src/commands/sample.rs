@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use mixtura::{FullGaussian, Mixture};
+use mixtura::AnyMixture;
 use mixtura_io::{Input, ModelFile, TableColumns};
 
 use crate::arguments::at_least_one;
@@ -39,7 +39,7 @@ pub(crate) struct SampleArguments {
 
 /// What to draw, and where to.
 pub(crate) struct Drawing<'a> {
-    pub model: &'a Mixture<FullGaussian>,
+    pub model: &'a AnyMixture,
     pub columns: &'a [String],
     pub n_rows: usize,
     pub seed: u64,
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
 impl Drawing<'_> {
     /// Draws and writes the rows, batch by batch.
     pub(crate) fn write(&self) -> anyhow::Result<()> {
-        let n_columns = self.model.components.mean(0).len();
+        let n_columns = self.model.n_columns();
         let name = |d: usize| self.columns.get(d).cloned().unwrap_or_else(|| format!("x{}", d + 1));
         let columns =
             TableColumns { names: (0..n_columns).map(name).collect(), label: self.labels.then(|| "label".into()) };

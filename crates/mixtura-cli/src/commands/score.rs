@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use mixtura::{FullGaussian, Mixture, Rows, Score};
+use mixtura::{AnyMixture, Rows, Score};
 use mixtura_io::{Input, ModelFile, TableColumns};
 
 use crate::arguments::Format;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn per_row(arguments: &ScoreArguments, model: &Mixture<FullGaussian>, rows: &Rows<'_>) -> anyhow::Result<()> {
+fn per_row(arguments: &ScoreArguments, model: &AnyMixture, rows: &Rows<'_>) -> anyhow::Result<()> {
     let columns = TableColumns { names: vec!["log_density".into()], label: None };
     let mut writer = output::table(arguments.output.as_deref(), &columns)?;
     for first in (0..rows.n_rows()).step_by(BATCH) {

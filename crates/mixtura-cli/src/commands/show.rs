@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use mixtura::{AnyMixture, Kind};
 use mixtura_io::ModelFile;
 
 use super::fit::name;
@@ -61,10 +62,8 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
 
 /// The model as a table: a line for each component with weight, mean and standard deviation.
 pub(crate) fn table(file: &ModelFile, covariances: bool) -> String {
-    let components = &file.model.components;
-    let n_columns = components.mean(0).len();
-    let columns = counted(n_columns, "column");
-    let mut text = format!("Gaussian mixture, full covariances, {columns}\n{}\n", outcome(file));
+    let columns = counted(file.model.n_columns(), "column");
+    let mut text = format!("{}, {columns}\n{}\n", title(file.model.kind()), outcome(file));
     if let Some(fit) = file.fit.as_ref().filter(|fit| fit.restarts.len() > 1) {
         let all: Vec<String> = fit.restarts.iter().map(|likelihood| format!("{likelihood:.6}")).collect();
         writeln!(text, "restarts ended at {}", all.join(", ")).expect("invariant: text can be written to");
@@ -77,20 +76,29 @@ pub(crate) fn table(file: &ModelFile, covariances: bool) -> String {
     text
 }
 
+/// What the model is, for human eyes.
+fn title(kind: Kind) -> String {
+    let family = kind.family();
+    let family = family[..1].to_uppercase() + &family[1..];
+    let structure = match kind.structure() {
+        Some("tied") => ", one covariance for all".into(),
+        Some(structure) => format!(", {structure} covariances"),
+        None => String::new(),
+    };
+    format!("{family} mixture{structure}")
+}
+
 /// A line for each component: weight, then mean and deviation of as many columns as the terminal has room for.
 fn component_lines(file: &ModelFile) -> String {
-    let components = &file.model.components;
-    let n_columns = components.mean(0).len();
+    let n_columns = file.model.n_columns();
+    let (centres, spreads) = (file.model.centres(), file.model.spreads());
     let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     for n_shown in (1..=n_columns.min(MOST_COLUMNS)).rev() {
         let names = (0..n_shown).map(|d| file.columns.get(d).cloned().unwrap_or_else(|| format!("column {}", d + 1)));
         let mut aligned = Aligned::new(["component".to_owned(), "weight".into()].into_iter().chain(names));
-        for (k, weight) in file.model.weights.iter().enumerate() {
-            let covariance = components.covariance(k);
-            let cell = |d: usize| {
-                let deviation = covariance[d * n_columns + d].sqrt();
-                format!("{} ±{}", number(components.mean(k)[d]), number(deviation))
-            };
+        for (k, weight) in file.model.weights().iter().enumerate() {
+            let cell =
+                |d: usize| format!("{} ±{}", number(centres[k * n_columns + d]), number(spreads[k * n_columns + d]));
             aligned.row([k.to_string(), format!("{weight:.6}")].into_iter().chain((0..n_shown).map(cell)));
         }
         let mut text = aligned.to_text();
@@ -106,14 +114,24 @@ fn component_lines(file: &ModelFile) -> String {
     String::new()
 }
 
+/// The covariance matrices that there are: one for each component, or one for all; none where the
+/// deviations beside the means tell everything.
 fn matrices(file: &ModelFile) -> String {
-    let n = file.model.components.mean(0).len();
+    let each: Vec<(String, &[f64])> = match &file.model {
+        AnyMixture::Full(model) => {
+            let of = |k: usize| (format!("covariance of component {k}"), model.components.covariance(k));
+            (0..model.n_components()).map(of).collect()
+        }
+        AnyMixture::Tied(model) => vec![("covariance of all components".into(), model.components.covariance())],
+        AnyMixture::Diagonal(_) | AnyMixture::Spherical(_) | AnyMixture::Poisson(_) => Vec::new(),
+    };
+    let n = file.model.n_columns();
     let mut text = String::new();
-    for k in 0..file.model.n_components() {
-        write!(text, "\ncovariance of component {k}\n\n").expect("invariant: text can be written to");
+    for (title, matrix) in each {
+        write!(text, "\n{title}\n\n").expect("invariant: text can be written to");
         let name = |d: usize| file.columns.get(d).cloned().unwrap_or_else(|| (d + 1).to_string());
         let mut aligned = Aligned::new(std::iter::once(String::new()).chain((0..n).map(name)));
-        for (d, row) in file.model.components.covariance(k).chunks_exact(n).enumerate() {
+        for (d, row) in matrix.chunks_exact(n).enumerate() {
             aligned.row(std::iter::once(name(d)).chain(row.iter().map(|&entry| number(entry))));
         }
         text.push_str(&aligned.to_text());

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use mixtura::driver::{Event, Fit};
 use mixtura::family::Family;
-use mixtura::{Algorithm, FullGaussian, Mixture, Options};
+use mixtura::{Algorithm, AnyMixture, Kind, Mixture, Options, with_family, with_mixture};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Error;
 
@@ -24,14 +25,14 @@ const VERSION: u32 = 1;
 /// use mixtura_io::ModelFile;
 ///
 /// let model = Mixture::new(vec![1.0], FullGaussian::new(1, vec![0.1], vec![1.0 / 3.0])?)?;
-/// let file = ModelFile { model, columns: vec!["x".into()], fit: None };
+/// let file = ModelFile { model: model.into(), columns: vec!["x".into()], fit: None };
 /// assert_eq!(ModelFile::from_json(&file.to_json(), "m.json")?, file);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelFile {
     /// The model.
-    pub model: Mixture<FullGaussian>,
+    pub model: AnyMixture,
     /// Column names; empty if the columns have none.
     pub columns: Vec<String>,
     /// How it was fitted, if it was.
@@ -76,23 +77,22 @@ impl FitRecord {
     }
 }
 
-/// The file as it stands; when reading, only weights and parameters must be there.
+/// The file as it stands but for the parameters; when reading, only the weights must be there.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(expecting = "a model")]
 struct Document {
     format: Option<String>,
     version: Option<u32>,
     family: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     covariance: Option<String>,
     dimension: Option<usize>,
     #[serde(default)]
     columns: Vec<String>,
     weights: Vec<f64>,
-    means: Vec<Vec<f64>>,
-    covariances: Vec<Vec<Vec<f64>>>,
-    /// How it was fitted; what does not look like a record of that is passed over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fit: Option<serde_json::Value>,
+    /// The parameters, by the names and in the shapes that the family gives them.
+    #[serde(flatten)]
+    rest: serde_json::Map<String, Value>,
 }
 
 /// The fields that tell whether this version can read the rest.
@@ -120,39 +120,70 @@ impl ModelFile {
         let corrupt = |reason: String| Error::Corrupt { file: file.into(), format: "model", reason };
         let preamble: Preamble = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
         preamble.check().map_err(|reason| Error::Unsupported { file: file.into(), reason })?;
-        let document: Document = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
-        document.check_shapes().map_err(corrupt)?;
+        let mut document: Document = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
         let invalid = |source| Error::InvalidModel { file: file.into(), source };
-        let n_columns = document.means[0].len();
-        let means = document.means.concat();
-        let covariances = document.covariances.concat().concat();
-        let components = FullGaussian::new(n_columns, means, covariances).map_err(invalid)?;
-        let model = Mixture::new(document.weights, components).map_err(invalid)?;
-        let fit = document.fit.and_then(|fit| serde_json::from_value(fit).ok());
+        let weights = std::mem::take(&mut document.weights);
+        let n_components = weights.len();
+        let model = with_family!(preamble.kind().map_err(|reason| Error::Unsupported { file: file.into(), reason })?, F => {
+            let n_columns = document.n_columns(n_components, F::shapes(n_components, 0)[0].0).map_err(corrupt)?;
+            let read = |(name, shape): (&str, Vec<usize>)| document.parameter(name, &shape);
+            let parameters = F::shapes(n_components, n_columns).into_iter().map(read).collect::<Result<_, _>>();
+            let components = F::from_parameters(n_columns, parameters.map_err(corrupt)?).map_err(invalid)?;
+            AnyMixture::from(Mixture::new(weights, components).map_err(invalid)?)
+        });
+        // How it was fitted; what does not look like a record of that is passed over.
+        let fit = document.rest.remove("fit").and_then(|fit| serde_json::from_value(fit).ok());
         Ok(Self { model, columns: document.columns, fit })
     }
 
     /// The file's text.
     pub fn to_json(&self) -> String {
-        let components = &self.model.components;
-        let n = components.n_columns();
-        let each = 0..self.model.n_components();
+        let kind = self.model.kind();
+        let mut rest = with_mixture!(&self.model, model => parameters(&model.components));
+        if let Some(fit) = &self.fit {
+            rest.insert("fit".into(), serde_json::to_value(fit).expect("invariant: a record is plain data"));
+        }
         let document = Document {
             format: Some(FORMAT.into()),
             version: Some(VERSION),
-            family: Some(FullGaussian::NAME.into()),
-            covariance: FullGaussian::STRUCTURE.map(Into::into),
-            dimension: Some(n),
+            family: Some(kind.family().into()),
+            covariance: kind.structure().map(Into::into),
+            dimension: Some(self.model.n_columns()),
             columns: self.columns.clone(),
-            weights: self.model.weights.clone(),
-            means: each.clone().map(|k| components.mean(k).to_vec()).collect(),
-            covariances: each
-                .map(|k| components.covariance(k).chunks_exact(n).map(<[f64]>::to_vec).collect())
-                .collect(),
-            fit: self.fit.as_ref().map(|fit| serde_json::to_value(fit).expect("invariant: a record is plain data")),
+            weights: self.model.weights().to_vec(),
+            rest,
         };
         layout::lines(&serde_json::to_value(&document).expect("invariant: a model is finite numbers and text"))
     }
+}
+
+/// The parameters by their names, nested as their shapes say.
+fn parameters<F: Family>(components: &F) -> serde_json::Map<String, Value> {
+    let shapes = F::shapes(components.n_components(), components.n_columns());
+    let named = shapes.into_iter().zip(components.parameters());
+    named.map(|((name, shape), values)| (name.to_owned(), nested(values, &shape))).collect()
+}
+
+fn nested(values: &[f64], shape: &[usize]) -> Value {
+    match shape {
+        [] => Value::from(values[0]),
+        [n, inner @ ..] => {
+            Value::Array(values.chunks_exact(values.len() / n).map(|part| nested(part, inner)).collect())
+        }
+    }
+}
+
+/// Appends the numbers of nested arrays of a shape; else says what is wrong and where.
+fn flatten(value: &Value, shape: &[usize], place: &str, out: &mut Vec<f64>) -> Result<(), String> {
+    let [n, inner @ ..] = shape else {
+        out.push(value.as_f64().ok_or_else(|| format!("{place} is not a number"))?);
+        return Ok(());
+    };
+    let values = value.as_array().ok_or_else(|| format!("{place} is not a list of {n}"))?;
+    if values.len() != *n {
+        return Err(format!("{place} has {} entries, not {n}", values.len()));
+    }
+    values.iter().enumerate().try_for_each(|(i, value)| flatten(value, inner, &format!("{place}[{i}]"), out))
 }
 
 impl Preamble {
@@ -163,46 +194,50 @@ impl Preamble {
         if let Some(version) = self.version.filter(|&version| !(1..=VERSION).contains(&version)) {
             return Err(format!("model files of version {version} are not known, only up to {VERSION}"));
         }
-        if let Some(family) = self.family.as_deref().filter(|&family| family != FullGaussian::NAME) {
+        self.kind().map(drop)
+    }
+
+    /// The family; without a name the first, full Gaussians.
+    fn kind(&self) -> Result<Kind, String> {
+        let family = self.family.as_deref().unwrap_or(Kind::Full.family());
+        if !Kind::ALL.iter().any(|kind| kind.family() == family) {
             return Err(format!("family {family:?} is not known"));
         }
-        if let Some(covariance) = self.covariance.as_deref().filter(|&name| Some(name) != FullGaussian::STRUCTURE) {
-            return Err(format!("covariance structure {covariance:?} is not known"));
-        }
-        Ok(())
+        let full = || Kind::Full.structure().unwrap_or_default();
+        let covariance = self.covariance.as_deref().unwrap_or_else(full);
+        Kind::named(family, covariance).ok_or_else(|| format!("covariance structure {covariance:?} is not known"))
     }
 }
 
 impl Document {
-    fn check_shapes(&self) -> Result<(), String> {
-        let n_components = self.weights.len();
-        let n_columns = self.means.first().map_or(0, Vec::len);
+    /// The number of columns, from the first parameter, which has a row for each component.
+    fn n_columns(&self, n_components: usize, name: &str) -> Result<usize, String> {
+        let first = self.rest.get(name).ok_or_else(|| format!("missing field `{name}`"))?.as_array();
+        let n_columns = first.and_then(|rows| rows.first()?.as_array().map(Vec::len)).unwrap_or(0);
         if n_components == 0 || n_columns == 0 {
             return Err("no components or no columns".into());
         }
-        for (what, n_found) in [("means", self.means.len()), ("covariances", self.covariances.len())] {
-            if n_found != n_components {
-                return Err(format!("{n_found} {what} for {n_components} weights"));
-            }
-        }
         if let Some(dimension) = self.dimension.filter(|&dimension| dimension != n_columns) {
-            return Err(format!("dimension is {dimension}, but means have {n_columns} numbers"));
+            return Err(format!("dimension is {dimension}, but {name} have {n_columns} numbers"));
         }
         if !self.columns.is_empty() && self.columns.len() != n_columns {
             return Err(format!("{} column names for {n_columns} columns", self.columns.len()));
         }
-        for (k, (mean, covariance)) in self.means.iter().zip(&self.covariances).enumerate() {
-            let is_square = covariance.len() == n_columns && covariance.iter().all(|row| row.len() == n_columns);
-            if mean.len() != n_columns || !is_square {
-                return Err(format!("component {k}: mean or covariance is not of dimension {n_columns}"));
-            }
-        }
-        Ok(())
+        Ok(n_columns)
+    }
+
+    fn parameter(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, String> {
+        let value = self.rest.get(name).ok_or_else(|| format!("missing field `{name}`"))?;
+        let mut values = Vec::with_capacity(shape.iter().product());
+        flatten(value, shape, name, &mut values)?;
+        Ok(values)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use mixtura::FullGaussian;
+
     use super::*;
 
     const TEXT: &str = r#"{"weights":[0.25,0.75],"means":[[0.1],[2.0]],"covariances":[[[1.0]],[[0.3]]]}"#;
@@ -214,7 +249,7 @@ mod tests {
     #[test]
     fn weights_and_parameters_are_enough() {
         let file = ModelFile::from_json(TEXT, "m.json").unwrap();
-        assert_eq!(file.model.weights, [0.25, 0.75]);
+        assert_eq!(file.model.weights(), [0.25, 0.75]);
         assert!(file.columns.is_empty() && file.fit.is_none());
     }
 
@@ -224,8 +259,34 @@ mod tests {
             [0.1 + 0.2, 1e-308, 1.0 / 3.0, f64::MAX / 3.0, 5e-324_f64.max(f64::MIN_POSITIVE), 123_456_789.123_456_79];
         let components = FullGaussian::new(1, values.to_vec(), vec![1.0 / 7.0; 6]).unwrap();
         let model = Mixture::new(vec![1.0 / 6.0; 6], components).unwrap();
-        let file = ModelFile { model, columns: vec!["a \"quoted\" name".into()], fit: None };
+        let file = ModelFile { model: model.into(), columns: vec!["a \"quoted\" name".into()], fit: None };
         assert_eq!(ModelFile::from_json(&file.to_json(), "m.json").unwrap(), file);
+    }
+
+    #[test]
+    fn every_family_has_its_shapes_and_reads_back() {
+        let head = r#""weights":[0.25,0.75],"means":[[0.1,1.0],[2.0,3.0]]"#;
+        for (names, parameters) in [
+            (r#""covariance":"tied""#, r#""covariances":[[2.0,0.5],[0.5,1.0]]"#),
+            (r#""covariance":"diagonal""#, r#""covariances":[[2.0,0.5],[0.5,1.0]]"#),
+            (r#""covariance":"spherical""#, r#""covariances":[2.0,0.5]"#),
+            (r#""family":"gaussian""#, r#""covariances":[[[2.0,0.5],[0.5,1.0]],[[1.0,0.0],[0.0,1.0]]]"#),
+            (r#""family":"poisson""#, r#""rates":[[2.0,0.5],[0.0,1.0]]"#),
+        ] {
+            let file = ModelFile::from_json(&format!("{{{names},{head},{parameters}}}"), "m.json").unwrap();
+            let text = file.to_json();
+            assert_eq!(ModelFile::from_json(&text, "m.json").unwrap(), file);
+            let dense: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+            assert!(dense.contains(names) && dense.contains(parameters), "{dense}");
+        }
+        let wrong = format!(r#"{{"covariance":"spherical",{head},"covariances":[[2.0,0.5],[0.5,1.0]]}}"#);
+        assert_eq!(refusal(&wrong), "m.json: not a sound model file: covariances[0] is not a number");
+        let wrong = format!(r#"{{"covariance":"tied",{head},"covariances":[2.0,0.5]}}"#);
+        assert_eq!(refusal(&wrong), "m.json: not a sound model file: covariances[0] is not a list of 2");
+        let wrong = format!(r#"{{"covariance":"banded",{head},"covariances":[2.0,0.5]}}"#);
+        assert_eq!(refusal(&wrong), r#"m.json: covariance structure "banded" is not known"#);
+        let wrong = r#"{"family":"poisson","weights":[1.0],"rates":[[-2.0]]}"#;
+        assert_eq!(refusal(wrong), "m.json: component 0: rate -2 is not a number of at least 0");
     }
 
     #[test]
@@ -252,9 +313,6 @@ mod tests {
             "m.json: component 1: covariance not positive definite at pivot 1 (value -3e-1)"
         );
         let ragged = TEXT.replace("[2.0]", "[2.0,1.0]");
-        assert_eq!(
-            refusal(&ragged),
-            "m.json: not a sound model file: component 1: mean or covariance is not of dimension 1"
-        );
+        assert_eq!(refusal(&ragged), "m.json: not a sound model file: means[1] has 2 entries, not 1");
     }
 }

@@ -131,7 +131,7 @@ fn density_normalises<F: Subject>() {
         };
         let n_rows = n_points.pow(n_columns as u32);
         let densities = model.ln_densities(&Rows::from_vec(grid, n_columns).unwrap(), 0..n_rows).unwrap();
-        let mass: f64 = densities.iter().map(|ln| ln.exp()).sum::<f64>() * volume.powi(n_columns as i32);
+        let mass: f64 = densities.iter().map(|ln| ln.exp()).sum::<f64>() * volume.powf(n_columns as f64);
         assert!((mass - 1.0).abs() < 1e-9, "{n_columns} columns: {mass}");
     }
 }
