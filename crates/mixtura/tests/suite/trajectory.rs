@@ -3,10 +3,14 @@
 use std::sync::Mutex;
 
 use mixtura::driver::Observer;
+use mixtura::family::Family;
 use mixtura::pass::Threads;
-use mixtura::{FullGaussian, Mixture, Options, Rows, Start, fit};
+use mixtura::{
+    DiagonalGaussian, FullGaussian, Mixture, Options, Poisson, Rows, SphericalGaussian, Start, TiedGaussian, fit,
+};
 use serde_json::Value;
 
+use crate::conformance::assert_parameters_close;
 use crate::{artificial, assert_close, assert_models_close, reference, rounds, started};
 
 #[derive(Default)]
@@ -18,11 +22,7 @@ impl Observer for Likelihoods {
     }
 }
 
-fn trajectory(
-    rows: &Rows<'_>,
-    initial: &Mixture<FullGaussian>,
-    options: &Options,
-) -> (Vec<f64>, Mixture<FullGaussian>) {
+fn trajectory<F: Family>(rows: &Rows<'_>, initial: &Mixture<F>, options: &Options) -> (Vec<f64>, Mixture<F>) {
     let seen = Likelihoods::default();
     let engine = Threads::new(rows).unwrap();
     let fit = fit(&engine, initial.n_components(), &Start::Model(initial.clone()), options, &seen).unwrap();
@@ -36,28 +36,64 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-fn model(value: &Value, n_columns: usize) -> Mixture<FullGaussian> {
-    let components = FullGaussian::new(n_columns, numbers(&value["means"]), numbers(&value["covariances"])).unwrap();
-    Mixture::new(numbers(&value["weights"]), components).unwrap()
+fn model<F: Family>(value: &Value, n_columns: usize) -> Mixture<F> {
+    let weights = numbers(&value["weights"]);
+    let parameters = F::shapes(weights.len(), n_columns).iter().map(|(name, _)| numbers(&value[*name])).collect();
+    Mixture::new(weights, F::from_parameters(n_columns, parameters).unwrap()).unwrap()
+}
+
+/// Follows a recorded trajectory, and returns the last models: found and expected.
+fn follow<F: Family>(case: &Value) -> [Mixture<F>; 2] {
+    let n_columns = case["rows"][0].as_array().unwrap().len();
+    let rows = Rows::from_vec(numbers(&case["rows"]), n_columns).unwrap();
+    let options = Options { regularization: 0.0, ..rounds(50) };
+    let (likelihoods, last) = trajectory(&rows, &model::<F>(&case["initial"], n_columns), &options);
+    let expected = numbers(&case["mean_log_likelihoods"]);
+    assert_eq!(likelihoods.len(), expected.len());
+    for (a, b) in likelihoods.iter().zip(&expected) {
+        assert!((a - b).abs() < 1e-9, "{a} {b}");
+    }
+    [last, model(&case["final"], n_columns)]
 }
 
 #[test]
 fn em_follows_scikit_learn_for_fifty_rounds() {
     let golden: Value = serde_json::from_str(include_str!("../golden/trajectory.json")).unwrap();
-    let cases = golden["cases"].as_array().unwrap();
-    assert_eq!(cases.len(), 5);
-    for case in cases {
-        let n_columns = case["rows"][0].as_array().unwrap().len();
-        let rows = Rows::from_vec(numbers(&case["rows"]), n_columns).unwrap();
-        let options = Options { regularization: 0.0, ..rounds(50) };
-        let (likelihoods, last) = trajectory(&rows, &model(&case["initial"], n_columns), &options);
-        let expected = numbers(&case["mean_log_likelihoods"]);
-        assert_eq!(likelihoods.len(), expected.len());
-        for (a, b) in likelihoods.iter().zip(&expected) {
-            assert!((a - b).abs() < 1e-9, "{a} {b}");
+    let mut n_followed = [0; 4];
+    for case in golden["cases"].as_array().unwrap() {
+        let which = ["full", "tied", "diagonal", "spherical"].iter().position(|name| case["covariance"] == *name);
+        n_followed[which.unwrap()] += 1;
+        match which {
+            Some(0) => {
+                let [last, expected] = follow::<FullGaussian>(case);
+                assert_models_close(&last, &expected, 1e-8);
+            }
+            Some(1) => assert_parameters_close(&follow::<TiedGaussian>(case), 1e-8),
+            Some(2) => assert_parameters_close(&follow::<DiagonalGaussian>(case), 1e-8),
+            _ => assert_parameters_close(&follow::<SphericalGaussian>(case), 1e-8),
         }
-        assert_models_close(&last, &model(&case["final"], n_columns), 1e-7);
     }
+    assert_eq!(n_followed, [5, 2, 2, 2]);
+    let counts = golden["counts"].as_array().unwrap();
+    assert_eq!(counts.len(), 2);
+    counts.iter().for_each(|case| assert_parameters_close(&follow::<Poisson>(case), 1e-8));
+}
+
+/// Two rows of one count, two components: worked out on paper.
+#[test]
+fn one_round_on_counts_is_what_paper_says() {
+    let rows = Rows::from_slice(&[0.0, 4.0], 1).unwrap();
+    let initial = Mixture::new(vec![0.5, 0.5], Poisson::new(1, vec![1.0, 3.0]).unwrap()).unwrap();
+    // Of a 0: e⁻¹ : e⁻³ = 1 : e⁻². Of a 4: e⁻¹ : 81 e⁻³ = 1 : 81 e⁻².
+    let (zero, four) = (1.0 / (1.0 + (-2f64).exp()), 1.0 / (1.0 + 81.0 * (-2f64).exp()));
+    let options = Options { regularization: 0.0, ..rounds(1) };
+    let (likelihoods, last) = trajectory(&rows, &initial, &options);
+    assert_close(last.weights[0], (zero + four) / 2.0, 1e-14, 0.0);
+    assert_close(last.components.rates(0)[0], 4.0 * four / (zero + four), 1e-14, 0.0);
+    assert_close(last.components.rates(1)[0], 4.0 * (1.0 - four) / (2.0 - zero - four), 1e-14, 0.0);
+    let of_zero = 0.5 * ((-1f64).exp() + (-3f64).exp());
+    let of_four = 0.5 * ((-1f64).exp() + 81.0 * (-3f64).exp()) / 24.0;
+    assert_close(likelihoods[0], (of_zero.ln() + of_four.ln()) / 2.0, 1e-14, 0.0);
 }
 
 #[test]
