@@ -107,6 +107,7 @@ fn hint_of_library(error: &mixtura::Error) -> Option<&'static str> {
         Error::NoWeight | Error::Weight { .. } => Some("weights count how often a row was seen; 0 leaves it out"),
         Error::Width { .. } => Some("pick the model's columns with --columns"),
         Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs a labelled row; is -k right?"),
+        Error::Value { .. } => Some("leave out that column (--columns) or row, or use --family gaussian"),
         Error::TooLarge { .. } => Some("use fewer columns (--columns) or fewer components"),
         _ => None,
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hint::black_box;
 
-use crate::family::{Family, Near};
+use crate::family::{CommonRows, Family, Near};
 use crate::generate::Artificial;
 use crate::kernels::{
     Apportion, Centre, DotProducts, Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, NARROW_LEAST_EXPONENT,
@@ -302,7 +302,8 @@ impl Chunk {
         let blocks = self.blocks.chunks_exact(GROUP_BLOCKS * (self.n_columns + 1));
         let weights = self.weights.chunks_exact(GROUP_BLOCKS * self.n_components);
         for (blocks, weights) in blocks.zip(weights) {
-            FullGaussian::add_weighted(&self.prepared, self.set, blocks, weights, &mut self.scratch, &mut self.moments);
+            let rows = CommonRows { blocks, weights };
+            FullGaussian::add_common(&self.prepared, self.set, rows, &mut self.scratch, &mut self.moments);
         }
     }
 
@@ -310,8 +311,8 @@ impl Chunk {
     pub fn add_labelled(&mut self) {
         let Self { prepared, set, scratch, moments, .. } = self;
         let shares = (0u32..).zip(&self.labels).map(|(row, &component)| Share { row, component, weight: 1.0 });
-        self.layout.for_components(&self.blocks, &shares, true, |component, rows, weights| {
-            FullGaussian::add_rows(prepared, *set, component, rows, weights, scratch, moments);
+        self.layout.for_components(&self.blocks, &shares, true, |rows| {
+            FullGaussian::add_own(prepared, *set, rows, scratch, moments);
         });
     }
 }

@@ -147,26 +147,21 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         Self::narrow_joint_into(prepared, set, block, near.out);
         near.all()
     }
-    /// Adds blocks of the D columns, centred, and a column of ones, whose rows belong to every
-    /// component with some weight: `weights[b · K + k]`, 0 past the last row.
+    /// Adds rows that belong to every component with some weight.
     #[doc(hidden)]
-    fn add_weighted(
+    fn add_common(
         prepared: &Self::Prepared,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        rows: CommonRows<'_>,
         scratch: &mut Self::Scratch,
         moments: &mut Self::Moments,
     );
-    /// Adds rows that belong to one component, laid out in blocks of the D columns and a column of
-    /// ones; all columns are 0 past the last row. Without weights all are 1. Rows may be changed.
+    /// Adds rows that belong to one component.
     #[doc(hidden)]
-    fn add_rows(
+    fn add_own(
         prepared: &Self::Prepared,
         set: InstructionSet,
-        component: usize,
-        rows: &mut [Lanes],
-        weights: Option<Weights<'_>>,
+        rows: OwnRows<'_>,
         scratch: &mut Self::Scratch,
         moments: &mut Self::Moments,
     );
@@ -206,6 +201,24 @@ pub trait Moments: Clone + Debug + PartialEq + Send + Sync + Serialize + Deseria
 pub trait Sampler: Sync {
     /// Draws one row from a component.
     fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]);
+}
+
+/// Rows that belong to every component with some weight, in blocks of the D columns, centred, and a
+/// column of ones.
+#[derive(Clone, Copy)]
+pub struct CommonRows<'a> {
+    pub(crate) blocks: &'a [Lanes],
+    /// `weights[b · K + k]`; 0 past the last row.
+    pub(crate) weights: &'a [Lanes],
+}
+
+/// Rows that belong to one component, in blocks of the D columns, centred, and a column of ones; all
+/// columns are 0 past the last row. They may be changed.
+pub struct OwnRows<'a> {
+    pub(crate) component: usize,
+    pub(crate) rows: &'a mut [Lanes],
+    /// Without weights all are 1.
+    pub(crate) weights: Option<Weights<'a>>,
 }
 
 /// Weights of rows: `blocks[b · stride]` are those of block b.

@@ -1,6 +1,6 @@
 //! Lays rows out by component, so that a family gets the rows of one component side by side.
 
-use crate::family::Weights;
+use crate::family::{OwnRows, Weights};
 use crate::kernels::{LANES, Lanes};
 
 /// Stands for the label of a row that weighs nothing.
@@ -51,14 +51,14 @@ impl Layout {
         &self.counts
     }
 
-    /// Hands over the rows of every component that has some: `each(component, rows, weights)`, without
-    /// weights if all are 1. What stands past a component's last row is 0, the column of ones too.
+    /// Hands over the rows of every component that has some, without weights if all
+    /// are 1. What stands past a component's last row is 0, the column of ones too.
     pub(crate) fn for_components(
         &mut self,
         blocks: &[Lanes],
         shares: &(impl Iterator<Item = Share> + Clone),
         unit_weights: bool,
-        mut each: impl FnMut(usize, &mut [Lanes], Option<Weights<'_>>),
+        mut each: impl FnMut(OwnRows<'_>),
     ) {
         self.counts.fill(0);
         for share in shares.clone() {
@@ -78,7 +78,7 @@ impl Layout {
                 }
                 let rows = &mut self.rows[done * self.stride..][..n_blocks * self.stride];
                 let weights = Weights { blocks: &self.weights[done..], stride: 1 };
-                each(component, rows, (!unit_weights).then_some(weights));
+                each(OwnRows { component, rows, weights: (!unit_weights).then_some(weights) });
                 done += n_blocks;
             }
             first = components.end;

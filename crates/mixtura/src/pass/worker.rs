@@ -5,7 +5,7 @@ use rand_distr::{Binomial, Distribution};
 use super::layout::{Layout, NO_LABEL, Share};
 use super::near::{NearBuffers, Search};
 use super::{Assignment, Tally};
-use crate::family::{Family, Weights};
+use crate::family::{CommonRows, Family, OwnRows};
 use crate::kernels::{
     Apportion, Draw, ErrorBound, InstructionSet, LANES, LEAST_EXPONENT, Lanes, Largest, Narrow, NarrowDraw,
     NarrowLanes, Softmax, flat, scalar_ln,
@@ -362,7 +362,8 @@ impl<F: Family> Worker<F> {
     fn add_weighted(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
         let blocks = &self.blocks[..n_blocks * (shared.rows.n_columns() + 1)];
         let weights = &self.weights[..n_blocks * shared.n_components];
-        F::add_weighted(shared.prepared, shared.set, blocks, weights, &mut self.scratch, &mut tally.moments);
+        let rows = CommonRows { blocks, weights };
+        F::add_common(shared.prepared, shared.set, rows, &mut self.scratch, &mut tally.moments);
     }
 
     fn add_labelled(&mut self, shared: &Shared<'_, F>, n_blocks: usize, tally: &mut Tally<F::Moments>) {
@@ -378,9 +379,7 @@ impl<F: Family> Worker<F> {
         let blocks = &self.blocks[..];
         let Tally { moments, squared_weights, .. } = tally;
         let scratch = &mut self.scratch;
-        let add = |component, rows: &mut [Lanes], weights: Option<Weights<'_>>| {
-            F::add_rows(shared.prepared, shared.set, component, rows, weights, scratch, moments);
-        };
+        let add = |rows: OwnRows<'_>| F::add_own(shared.prepared, shared.set, rows, scratch, moments);
         if unit_weights {
             let shares = rows.map(|(row, &component)| Share { row, component, weight: 1.0 });
             self.layout.for_components(blocks, &shares, true, add);
@@ -403,8 +402,8 @@ impl<F: Family> Worker<F> {
     pub(super) fn add_shares(&mut self, shared: &Shared<'_, F>, tally: &mut Tally<F::Moments>) {
         let shares = self.near.sorted.iter().copied();
         let scratch = &mut self.scratch;
-        self.layout.for_components(&self.blocks, &shares, false, |component, rows, weights| {
-            F::add_rows(shared.prepared, shared.set, component, rows, weights, scratch, &mut tally.moments);
+        self.layout.for_components(&self.blocks, &shares, false, |rows| {
+            F::add_own(shared.prepared, shared.set, rows, scratch, &mut tally.moments);
         });
     }
 }

@@ -88,12 +88,12 @@ fn one_round_on_counts_is_what_paper_says() {
     let (zero, four) = (1.0 / (1.0 + (-2f64).exp()), 1.0 / (1.0 + 81.0 * (-2f64).exp()));
     let options = Options { regularization: 0.0, ..rounds(1) };
     let (likelihoods, last) = trajectory(&rows, &initial, &options);
-    assert_close(last.weights[0], (zero + four) / 2.0, 1e-14, 0.0);
+    assert_close(last.weights[0], 0.5 * (zero + four), 1e-14, 0.0);
     assert_close(last.components.rates(0)[0], 4.0 * four / (zero + four), 1e-14, 0.0);
     assert_close(last.components.rates(1)[0], 4.0 * (1.0 - four) / (2.0 - zero - four), 1e-14, 0.0);
     let of_zero = 0.5 * ((-1f64).exp() + (-3f64).exp());
     let of_four = 0.5 * ((-1f64).exp() + 81.0 * (-3f64).exp()) / 24.0;
-    assert_close(likelihoods[0], (of_zero.ln() + of_four.ln()) / 2.0, 1e-14, 0.0);
+    assert_close(likelihoods[0], 0.5 * (of_zero.ln() + of_four.ln()), 1e-14, 0.0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Poisson as PoissonDistribution};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::family::{Family, Fate, Floor, InstructionSet, Moments, Outcome, Sampler, Weights};
+use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Moments, Outcome, OwnRows, Sampler};
 use crate::kernels::Lanes;
 
 pub use density::PoissonPrepared;
@@ -140,27 +140,24 @@ impl Family for Poisson {
         prepared.log2_joint_into(set, block, out);
     }
 
-    fn add_weighted(
+    fn add_common(
         prepared: &PoissonPrepared,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        rows: CommonRows<'_>,
         (): &mut (),
         moments: &mut PoissonMoments,
     ) {
-        moments.add_weighted(prepared.n_components(), set, blocks, weights);
+        moments.add_common(prepared.n_components(), set, rows);
     }
 
-    fn add_rows(
+    fn add_own(
         _prepared: &PoissonPrepared,
         set: InstructionSet,
-        component: usize,
-        rows: &mut [Lanes],
-        weights: Option<Weights<'_>>,
+        rows: OwnRows<'_>,
         (): &mut (),
         moments: &mut PoissonMoments,
     ) {
-        moments.add_rows(set, component, rows, weights);
+        moments.add_own(set, rows);
     }
 
     fn about(centres: &[f64], _unit: &[f64], floor: &Floor) -> Self {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::family::{Moments, Weights};
+use crate::family::{CommonRows, Moments, OwnRows, Weights};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
 
 /// For each component Σw·x, then Σw.
@@ -26,23 +26,16 @@ impl PoissonMoments {
         &self.sums[component * (self.n_columns + 1)..][..self.n_columns]
     }
 
-    pub(super) fn add_weighted(
+    pub(super) fn add_common(
         &mut self,
         n_components: usize,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        CommonRows { blocks, weights }: CommonRows<'_>,
     ) {
         self.add(set, blocks, Side { blocks: weights, stride: n_components, first: 0, n: n_components }, 0);
     }
 
-    pub(super) fn add_rows(
-        &mut self,
-        set: InstructionSet,
-        component: usize,
-        rows: &[Lanes],
-        weights: Option<Weights<'_>>,
-    ) {
+    pub(super) fn add_own(&mut self, set: InstructionSet, OwnRows { component, rows, weights }: OwnRows<'_>) {
         let stride = self.n_columns + 1;
         // Without weights the column of ones stands for them.
         let ones = Weights { blocks: &rows[self.n_columns..], stride };

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::two;
 use crate::Error;
-use crate::family::{Family, Fate, Floor, InstructionSet, Outcome, Sampler, Weights};
+use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Outcome, OwnRows, Sampler};
 use crate::kernels::Lanes;
 
 pub use density::AxisPrepared;
@@ -218,27 +218,24 @@ impl<A: Axes> Family for AxisGaussian<A> {
         prepared.log2_joint_into(set, block, scratch, out);
     }
 
-    fn add_weighted(
+    fn add_common(
         prepared: &AxisPrepared,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        rows: CommonRows<'_>,
         scratch: &mut AxisScratch,
         moments: &mut AxisMoments,
     ) {
-        moments.add_weighted(prepared, set, blocks, weights, scratch);
+        moments.add_common(prepared, set, rows, scratch);
     }
 
-    fn add_rows(
+    fn add_own(
         prepared: &AxisPrepared,
         set: InstructionSet,
-        component: usize,
-        rows: &mut [Lanes],
-        weights: Option<Weights<'_>>,
+        rows: OwnRows<'_>,
         scratch: &mut AxisScratch,
         moments: &mut AxisMoments,
     ) {
-        moments.add_rows(prepared, set, component, rows, weights, scratch);
+        moments.add_own(prepared, set, rows, scratch);
     }
 
     fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self {

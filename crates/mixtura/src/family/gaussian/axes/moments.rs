@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::placement::shift_rows;
 use super::AxisPrepared;
-use crate::family::{Moments, Weights};
+use crate::family::{CommonRows, Moments, OwnRows, Weights};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side, Squares};
 
 /// For each component Σw·x, Σw and Σw·x² about its centre: a square for each column, or their sum.
@@ -71,12 +71,11 @@ impl AxisMoments {
         &self.sums(component)[self.n_columns + 1..]
     }
 
-    pub(super) fn add_weighted(
+    pub(super) fn add_common(
         &mut self,
         prepared: &AxisPrepared,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        CommonRows { blocks, weights }: CommonRows<'_>,
         scratch: &mut AxisScratch,
     ) {
         let stride = prepared.n_components();
@@ -101,13 +100,11 @@ impl AxisMoments {
         }
     }
 
-    pub(super) fn add_rows(
+    pub(super) fn add_own(
         &mut self,
         prepared: &AxisPrepared,
         set: InstructionSet,
-        component: usize,
-        rows: &mut [Lanes],
-        weights: Option<Weights<'_>>,
+        OwnRows { component, rows, weights }: OwnRows<'_>,
         scratch: &mut AxisScratch,
     ) {
         if let Some(shift) = prepared.placement().shift(component) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::two;
 use crate::Error;
-use crate::family::{ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Near, Outcome, Weights};
+use crate::family::{CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Near, Outcome, OwnRows};
 use crate::kernels::Lanes;
 
 pub use density::FullPrepared;
@@ -178,27 +178,24 @@ impl Family for FullGaussian {
         prepared.narrow_near_into(set, block, near)
     }
 
-    fn add_weighted(
+    fn add_common(
         prepared: &FullPrepared,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        rows: CommonRows<'_>,
         scratch: &mut FullScratch,
         moments: &mut FullMoments,
     ) {
-        moments.add_weighted(prepared, set, blocks, weights, scratch);
+        moments.add_common(prepared, set, rows, scratch);
     }
 
-    fn add_rows(
+    fn add_own(
         prepared: &FullPrepared,
         set: InstructionSet,
-        component: usize,
-        rows: &mut [Lanes],
-        weights: Option<Weights<'_>>,
+        rows: OwnRows<'_>,
         scratch: &mut FullScratch,
         moments: &mut FullMoments,
     ) {
-        moments.add_rows(prepared, set, component, rows, weights, scratch);
+        moments.add_own(prepared, set, rows, scratch);
     }
 
     fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self {

@@ -6,7 +6,7 @@ use super::super::matrix::packed;
 use super::super::placement::shift_rows;
 use super::super::triangle::Triangle;
 use super::FullPrepared;
-use crate::family::{Moments, Weights};
+use crate::family::{CommonRows, Moments, OwnRows, Weights};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Products, Side};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
@@ -82,12 +82,11 @@ impl FullMoments {
         &self.packed[component * size..][..size]
     }
 
-    pub(super) fn add_weighted(
+    pub(super) fn add_common(
         &mut self,
         prepared: &FullPrepared,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        CommonRows { blocks, weights }: CommonRows<'_>,
         scratch: &mut FullScratch,
     ) {
         let n_components = prepared.n_components();
@@ -155,13 +154,11 @@ impl FullMoments {
         scratch.triangle.add(set, rows, weights, self.triangle_mut(component));
     }
 
-    pub(super) fn add_rows(
+    pub(super) fn add_own(
         &mut self,
         prepared: &FullPrepared,
         set: InstructionSet,
-        component: usize,
-        rows: &mut [Lanes],
-        weights: Option<Weights<'_>>,
+        OwnRows { component, rows, weights }: OwnRows<'_>,
         scratch: &mut FullScratch,
     ) {
         if let Some(shift) = prepared.placement().shift(component) {

@@ -6,7 +6,7 @@ use super::super::matrix::packed;
 use super::super::placement::shift_rows;
 use super::super::triangle::Triangle;
 use super::TiedPrepared;
-use crate::family::{Moments, Weights};
+use crate::family::{CommonRows, Moments, OwnRows, Weights};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
 
 /// For each component Σw·x and Σw about its centre, and Σ_k Σw·(x,1)(x,1)ᵀ about the same centres, as
@@ -74,12 +74,11 @@ impl TiedMoments {
         self.triangle[packed(i, j)]
     }
 
-    pub(super) fn add_weighted(
+    pub(super) fn add_common(
         &mut self,
         prepared: &TiedPrepared,
         set: InstructionSet,
-        blocks: &[Lanes],
-        weights: &[Lanes],
+        CommonRows { blocks, weights }: CommonRows<'_>,
         scratch: &mut TiedScratch,
     ) {
         let (n, n_components) = (self.n_columns + 1, prepared.n_components());
@@ -110,13 +109,11 @@ impl TiedMoments {
         triangle.add(set, blocks, Some(Weights { blocks: near, stride: 1 }), &mut self.triangle);
     }
 
-    pub(super) fn add_rows(
+    pub(super) fn add_own(
         &mut self,
         prepared: &TiedPrepared,
         set: InstructionSet,
-        component: usize,
-        rows: &mut [Lanes],
-        weights: Option<Weights<'_>>,
+        OwnRows { component, rows, weights }: OwnRows<'_>,
         scratch: &mut TiedScratch,
     ) {
         if let Some(shift) = prepared.placement().shift(component) {
