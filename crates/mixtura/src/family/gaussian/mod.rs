@@ -3,6 +3,7 @@
 mod axes;
 mod full;
 mod matrix;
+mod narrow;
 mod placement;
 mod tied;
 mod triangle;

@@ -45,6 +45,7 @@ conformance! {
         parameters_read_back_to_the_same_bits,
         em_is_monotone,
         sem_update_is_the_complete_data_maximum,
+        draws_are_those_of_double_precision,
         threads_change_no_bit,
         shifts_and_scales_change_nothing,
         components_far_away_keep_their_digits,
@@ -302,6 +303,28 @@ fn sem_update_is_the_complete_data_maximum<F: Subject>() {
         let options = Options { algorithm, seed, result: SemResult::Last, ..plain(1) };
         let found = fitted(&rows, &Start::Model(model), 3, &options);
         assert_parameters_close(&[found.model, F::maximum(&rows, &one_hot)], 1e-10);
+    }
+}
+
+/// Statistics are sums over labelled rows in a fixed order: equal bits mean equal labels.
+fn draws_are_those_of_double_precision<F: Subject>() {
+    for n_columns in [1, 2, 5, 10, 20] {
+        let (rows, model) = rows_of::<F>(3000, n_columns, 59);
+        let outliers = |n: usize, x: f64| if n.is_multiple_of(100) { (x * 1e4).trunc() } else { x };
+        let values = (0..3000).flat_map(|n| rows.row(n).into_iter().map(move |x| outliers(n, x))).collect();
+        for rows in [rows, Rows::from_vec(values, n_columns).unwrap()] {
+            let engine = Threads::<F>::new(&rows).unwrap();
+            for seed in 0..4 {
+                let address = Address { seed, restart: 0, round: 1, purpose: Purpose::Label };
+                let draw = |precision| {
+                    let (model, centre) = (model.clone(), engine.summary().centre.clone());
+                    engine.run(&Pass { model, centre, assignment: Assignment::Sampled(address), precision }).unwrap()
+                };
+                let (narrow, wide) = (draw(Precision::Certified), draw(Precision::Double));
+                assert_eq!(narrow.moments, wide.moments, "{n_columns} columns, seed {seed}");
+                assert_close(narrow.ln_likelihood, wide.ln_likelihood, 1e-4, 1.0);
+            }
+        }
     }
 }
 

@@ -1,10 +1,13 @@
 //! Prepares factors along the axes and evaluates log-densities of blocks.
 
+use std::sync::OnceLock;
+
+use super::super::narrow::Narrowed;
 use super::super::placement::Placement;
 use super::{Axes, AxisGaussian, AxisScratch};
 use crate::Error;
 use crate::family::Family;
-use crate::kernels::{InstructionSet, Lanes, Stretch, scalar_ln};
+use crate::kernels::{InstructionSet, Lanes, NarrowLanes, Stretch, scalar_ln};
 
 /// Factors a = √(½ log₂e)/σ, offsets b and constants of all components, so that
 /// log₂ N(x) = constant − Σ_d (a_d x_d + b_d)².
@@ -15,6 +18,8 @@ pub struct AxisPrepared {
     offsets: Vec<f64>,
     constants: Vec<f64>,
     placement: Placement,
+    /// The same in single precision, made when first asked for.
+    narrow: OnceLock<Option<Narrowed>>,
 }
 
 impl AxisPrepared {
@@ -34,7 +39,7 @@ impl AxisPrepared {
             }
             constants.push(constant * std::f64::consts::LOG2_E);
         }
-        Ok(Self { n_columns: n, factors, offsets, constants, placement })
+        Ok(Self { n_columns: n, factors, offsets, constants, placement, narrow: OnceLock::new() })
     }
 
     pub(super) fn placement(&self) -> &Placement {
@@ -59,5 +64,29 @@ impl AxisPrepared {
             let offsets = &self.offsets[run.start * n..run.end * n];
             set.run(Stretch { block, factors, offsets, constants: &self.constants[run.clone()], out: &mut out[run] });
         }
+    }
+
+    pub(super) fn narrow(&self) -> Option<&Narrowed> {
+        let narrow = || Narrowed::new(self.n_columns, &self.factors, &self.common_offsets(), &self.constants);
+        self.narrow.get_or_init(narrow).as_ref()
+    }
+
+    pub(super) fn narrow_joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
+        let narrow = self.narrow().expect("invariant: asked for its bound first");
+        let Narrowed { factors, offsets, constants, .. } = narrow;
+        set.run(Stretch { block, factors, offsets, constants, out });
+    }
+
+    /// b of every component for rows about the common centre, far components too.
+    fn common_offsets(&self) -> Vec<f64> {
+        let (n, mut offsets) = (self.n_columns, self.offsets.clone());
+        for (component, out) in offsets.chunks_exact_mut(n).enumerate() {
+            if let Some(shift) = self.placement.shift(component) {
+                for (d, out) in out.iter_mut().enumerate() {
+                    *out = -self.factors[component * n + d] * shift[d];
+                }
+            }
+        }
+        offsets
     }
 }

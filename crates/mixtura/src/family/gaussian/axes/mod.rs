@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::two;
 use crate::Error;
-use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Outcome, OwnRows, Sampler};
+use crate::family::{
+    CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Outcome, OwnRows, Sampler,
+};
 use crate::kernels::Lanes;
 
 pub use density::AxisPrepared;
@@ -216,6 +218,18 @@ impl<A: Axes> Family for AxisGaussian<A> {
         out: &mut [Lanes],
     ) {
         prepared.log2_joint_into(set, block, scratch, out);
+    }
+
+    fn narrow_bound(prepared: &AxisPrepared) -> Option<ErrorBound> {
+        prepared.narrow().map(|narrow| narrow.bound)
+    }
+
+    fn narrow_slopes(prepared: &AxisPrepared) -> &[f32] {
+        &prepared.narrow().expect("invariant: asked for its bound first").slopes
+    }
+
+    fn narrow_joint_into(prepared: &AxisPrepared, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
+        prepared.narrow_joint_into(set, block, out);
     }
 
     fn add_common(

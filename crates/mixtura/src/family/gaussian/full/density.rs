@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::super::matrix::{cholesky, for_components, invert_lower, packed};
+use super::super::narrow::Narrowed;
 use super::super::placement::Placement;
 use super::super::{ln_constant, not_positive_definite};
-use super::narrow::NarrowPrepared;
 use super::{FullGaussian, FullScratch};
 use crate::Error;
 use crate::family::{Family, Near};
@@ -25,7 +25,7 @@ pub struct FullPrepared {
     /// (i, j ≤ i) in packed order, of the D columns and the column of ones.
     pairs: Vec<(u32, u32)>,
     /// The same in single precision, made when first asked for.
-    narrow: OnceLock<Option<NarrowPrepared>>,
+    narrow: OnceLock<Option<Narrowed>>,
 }
 
 impl FullPrepared {
@@ -68,12 +68,8 @@ impl FullPrepared {
         self.n_columns
     }
 
-    pub(super) fn factors(&self) -> &[f64] {
-        &self.factors
-    }
-
     /// b of every component for rows about the common centre, far components too.
-    pub(super) fn common_offsets(&self) -> Vec<f64> {
+    fn common_offsets(&self) -> Vec<f64> {
         let (n, mut offsets) = (self.n_columns, self.offsets.clone());
         for (component, out) in offsets.chunks_exact_mut(n).enumerate() {
             if let Some(shift) = self.placement.shift(component) {
@@ -84,20 +80,18 @@ impl FullPrepared {
         offsets
     }
 
-    pub(super) fn constants(&self) -> &[f64] {
-        &self.constants
-    }
-
-    fn narrow(&self) -> Option<&NarrowPrepared> {
-        self.narrow.get_or_init(|| NarrowPrepared::new(self)).as_ref()
+    fn narrow(&self) -> Option<&Narrowed> {
+        self.narrow
+            .get_or_init(|| Narrowed::new(self.n_columns, &self.factors, &self.common_offsets(), &self.constants))
+            .as_ref()
     }
 
     pub(super) fn narrow_bound(&self) -> Option<ErrorBound> {
-        self.narrow().map(NarrowPrepared::bound)
+        self.narrow().map(|narrow| narrow.bound)
     }
 
     pub(super) fn narrow_slopes(&self) -> &[f32] {
-        self.narrow().expect("invariant: asked for its bound first").slopes()
+        &self.narrow().expect("invariant: asked for its bound first").slopes
     }
 
     pub(super) fn narrow_joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
