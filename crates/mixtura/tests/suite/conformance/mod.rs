@@ -313,18 +313,23 @@ fn draws_are_those_of_double_precision<F: Subject>() {
         let outliers = |n: usize, x: f64| if n.is_multiple_of(100) { (x * 1e4).trunc() } else { x };
         let values = (0..3000).flat_map(|n| rows.row(n).into_iter().map(move |x| outliers(n, x))).collect();
         for rows in [rows, Rows::from_vec(values, n_columns).unwrap()] {
-            let engine = Threads::<F>::new(&rows).unwrap();
-            for seed in 0..4 {
-                let address = Address { seed, restart: 0, round: 1, purpose: Purpose::Label };
-                let draw = |precision| {
-                    let (model, centre) = (model.clone(), engine.summary().centre.clone());
-                    engine.run(&Pass { model, centre, assignment: Assignment::Sampled(address), precision }).unwrap()
-                };
-                let (narrow, wide) = (draw(Precision::Certified), draw(Precision::Double));
-                assert_eq!(narrow.moments, wide.moments, "{n_columns} columns, seed {seed}");
-                assert_close(narrow.ln_likelihood, wide.ln_likelihood, 1e-4, 1.0);
-            }
+            assert_draws_are_the_same(&rows, &model);
         }
+    }
+}
+
+#[track_caller]
+fn assert_draws_are_the_same<F: Family>(rows: &Rows<'_>, model: &Mixture<F>) {
+    let engine = Threads::<F>::new(rows).unwrap();
+    for seed in 0..4 {
+        let address = Address { seed, restart: 0, round: 1, purpose: Purpose::Label };
+        let draw = |precision| {
+            let (model, centre) = (model.clone(), engine.summary().centre.clone());
+            engine.run(&Pass { model, centre, assignment: Assignment::Sampled(address), precision }).unwrap()
+        };
+        let (narrow, wide) = (draw(Precision::Certified), draw(Precision::Double));
+        assert_eq!(narrow.moments, wide.moments, "{} columns, seed {seed}", rows.n_columns());
+        assert_close(narrow.ln_likelihood, wide.ln_likelihood, 1e-4, 1.0);
     }
 }
 
@@ -377,6 +382,7 @@ fn components_far_away_keep_their_digits<F: Subject>() {
     let mut parameters: Vec<Vec<f64>> = model.components.parameters().into_iter().map(<[f64]>::to_vec).collect();
     parameters[0][6..].iter_mut().for_each(|mean| *mean += FAR);
     let initial = Mixture { components: F::from_parameters(3, parameters).unwrap(), ..model };
+    assert_draws_are_the_same(&rows, &initial);
     let mut expected = initial.clone();
     for _ in 0..3 {
         expected = F::maximum(&rows, &posteriors(&rows, &expected).0);
