@@ -70,6 +70,10 @@ class Shape:
 
 SHAPES = [
     Shape("1e6x10-k10", "10⁶×10, K=10", 1_000_000, 10, 10),
+    # Right after the full covariance that they are compared with.
+    Shape("1e6x10-k10-tied", "10⁶×10, K=10, tied", 1_000_000, 10, 10, covariance="tied"),
+    Shape("1e6x10-k10-diagonal", "10⁶×10, K=10, diagonal", 1_000_000, 10, 10, covariance="diagonal"),
+    Shape("1e6x10-k10-spherical", "10⁶×10, K=10, spherical", 1_000_000, 10, 10, covariance="spherical"),
     Shape("1e4x10-k10", "10⁴×10, K=10", 10_000, 10, 10, most_rounds=400),
     Shape("110k27-k3", "110,250×27, K=3", 110_250, 27, 3),
     Shape("aloi", "ALOI 110,250×27, K=3", 110_250, 27, 3, real="aloi", ridge=1e-6),
