@@ -21,6 +21,9 @@ class Contestant:
     # Whether it begins at the given model, so that its likelihood can be compared.
     takes_start: bool = True
     takes_ridge: bool = True
+    # The covariance structures it is measured with, and why with no other unless it has no other.
+    covariances: tuple = ("full",)
+    why_no_other: str = ""
     # Whether a singular covariance stops it when it takes no ridge.
     needs_ridge: bool = True
     # Seconds to allow beside the fits, for loading the data; and by how much the rounds that are
@@ -32,6 +35,12 @@ class Contestant:
     # Whether a quick run has time for it on the first shapes only.
     slow: bool = False
     remark: str = ""
+
+    def why_not(self, covariance):
+        """Why it is not measured with a covariance structure; None if it is."""
+        if covariance in self.covariances:
+            return None
+        return self.why_no_other or f"it has {' and '.join(self.covariances)} covariances only"
 
 
 def python_peer(environment, script):
@@ -58,22 +67,34 @@ def r_peer(script, packages):
     return prepare
 
 
+STRUCTURES = ("full", "tied", "diagonal", "spherical")
+
 MIXTURA = [
-    Contestant("mixtura-em", "mixtura EM", "em"),
-    Contestant("mixtura-sem", "mixtura SEM", "sem", options=("--algorithm", "sem", "--result", "last")),
+    Contestant("mixtura-em", "mixtura EM", "em", covariances=STRUCTURES),
+    Contestant("mixtura-sem", "mixtura SEM", "sem", options=("--algorithm", "sem", "--result", "last"), covariances=STRUCTURES),
     Contestant(
         "mixtura-sem-double",
         "mixtura SEM, f64 only",
         "sem",
         options=("--algorithm", "sem", "--result", "last", "--precision", "double"),
+        why_no_other="SEM works in double precision throughout unless the covariances are full",
     ),
 ]
 
 PEERS_OF_EM = [
-    Contestant("onedal", "oneDAL", "em", python_peer("onedal", "onedal.py"), takes_ridge=False),
-    Contestant("scikit-learn", "scikit-learn", "em", python_peer("base", "sklearn_peer.py")),
-    Contestant("armadillo", "Armadillo", "em", armadillo, takes_ridge=False, slow=True),
-    Contestant("mclust", "mclust", "em", r_peer("mclust.R", ["r-cran-mclust"]), takes_ridge=False, slow=True, remark="one thread: it has no more"),
+    Contestant("onedal", "oneDAL", "em", python_peer("onedal", "onedal.py"), takes_ridge=False, covariances=("full", "diagonal")),
+    Contestant("scikit-learn", "scikit-learn", "em", python_peer("base", "sklearn_peer.py"), covariances=STRUCTURES),
+    Contestant("armadillo", "Armadillo", "em", armadillo, takes_ridge=False, covariances=("full", "diagonal"), slow=True),
+    Contestant(
+        "mclust",
+        "mclust",
+        "em",
+        r_peer("mclust.R", ["r-cran-mclust"]),
+        takes_ridge=False,
+        covariances=STRUCTURES,
+        slow=True,
+        remark="one thread: it has no more",
+    ),
     Contestant(
         "linfa",
         "linfa",
@@ -108,6 +129,7 @@ PEERS_OF_SEM = [
         takes_start=False,
         slow=True,
         takes_ridge=False,
+        covariances=("full", "diagonal"),
         remark="starts from a random partition and draws its own labels, so its likelihood is not compared; one thread",
     ),
 ]

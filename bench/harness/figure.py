@@ -27,10 +27,19 @@ def bars(shape):
     return sorted(kept, key=lambda bar: bar[1])
 
 
+def placed(shapes):
+    """Shapes by panel; covariance structures begin a line of their own, after places left empty."""
+    full = [shape for shape in shapes if shape.get("covariance", "full") == "full"]
+    structured = [shape for shape in shapes if shape not in full]
+    empty = -len(full) % COLUMNS if structured else 0
+    return [*full, *[None] * empty, *structured]
+
+
 def draw(results):
     shapes = [shape for shape in results["shapes"] if bars(shape)]
-    n_columns = min(COLUMNS, len(shapes))
-    n_lines = -(-len(shapes) // n_columns)
+    panels = placed(shapes)
+    n_columns = min(COLUMNS, len(panels))
+    n_lines = -(-len(panels) // n_columns)
     most = max(len(bars(shape)) for shape in shapes)
     size = (4.1 * n_columns, (0.24 * most + 0.75) * n_lines + 0.9)
     figure, axes = plt.subplots(n_lines, n_columns, figsize=size, squeeze=False, sharex=True, layout="constrained")
@@ -38,12 +47,12 @@ def draw(results):
     limits = [shape["limit"]["sem"] for shape in shapes if shape.get("limit")]
     low, high = min(times + limits), max(times)
     for number, axis in enumerate(axes.flat):
-        if number >= len(shapes):
+        if number >= len(panels) or panels[number] is None:
             axis.set_visible(False)
             continue
-        panel(axis, shapes[number], low / 2, high * 6)
+        panel(axis, panels[number], low / 2, high * 6)
         axis.set_ylim(most - 0.4, -0.6)  # bars of one thickness, the slowest at the bottom
-    for number in range(max(0, len(shapes) - n_columns), len(shapes)):
+    for number in range(max(0, len(panels) - n_columns), len(panels)):
         axis = axes.flat[number]
         axis.set_xlabel("ns per (row, component) and round")
         axis.tick_params(labelbottom=True)

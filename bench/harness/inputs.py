@@ -24,28 +24,33 @@ class Inputs:
     def arguments(self, n_threads):
         """What a peer is started with."""
         shape = self.shape
-        return [self.rows, shape.n_rows, shape.n_columns, shape.n_components, self.start_raw, shape.ridge, n_threads]
+        sizes = [shape.n_rows, shape.n_columns, shape.n_components]
+        return [self.rows, *sizes, self.start_raw, shape.ridge, n_threads, shape.covariance]
 
 
 def make(shape, program, install, suffix="npy"):
     """The inputs of a shape; `Failed` if real data are not there.
 
-    The start is one k-means++ start of mixtura's, the same file for every contestant.
+    The start is one k-means++ start of mixtura's, the same file for every contestant; each
+    covariance structure has its own, of the same rows.
     """
     INPUTS.mkdir(parents=True, exist_ok=True)
-    stem = f"{shape.name}-{shape.n_rows}"
+    stem = f"{shape.data}-{shape.n_rows}"
     rows = INPUTS / f"{stem}.{suffix}"
     recipe = INPUTS / f"{stem}.recipe"
     # The generator's code may change what a seed gives; then everything is made anew.
-    wanted = json.dumps([dataclasses.asdict(shape), SEED, digest(program)])
+    data = dataclasses.replace(shape, name=shape.data, title="", covariance="full")
+    wanted = json.dumps([dataclasses.asdict(data), SEED, digest(program)])
     if not recipe.exists() or recipe.read_text() != wanted:
         for old in INPUTS.glob(f"{stem}.*"):
             old.unlink()
     if not rows.exists():
         (convert if shape.real else generate)(shape, rows, program, install)
-    start_json, start_raw = INPUTS / f"{stem}.start.json", INPUTS / f"{stem}.start.raw"
+    start_json, start_raw = (INPUTS / f"{stem}.{shape.covariance}.start.{kind}" for kind in ("json", "raw"))
     if not start_json.exists():
         command = [program, "fit", rows, "-k", shape.n_components, "--rounds", 0, "--init", "kmeans++"]
+        if shape.covariance != "full":  # which is the default, also of programs that know no other
+            command += ["--covariance", shape.covariance]
         call([*command, "--seed", SEED, "--ridge", shape.ridge, "-q", "--output", start_json])
     with open(start_raw, "wb") as file:
         raw_model(json.loads(start_json.read_text())).tofile(file)

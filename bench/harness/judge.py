@@ -31,14 +31,24 @@ def mean_ln_likelihood(rows, weights, means, covariances):
     return total / len(rows)
 
 
+def expanded(covariances, structure, n_components, n_columns):
+    """A full matrix for each component, whatever the structure."""
+    if structure == "tied":
+        return np.broadcast_to(covariances, (n_components, n_columns, n_columns))
+    if structure in ("diagonal", "spherical"):
+        return covariances.reshape(n_components, -1, 1) * np.eye(n_columns)
+    return covariances
+
+
 def main():
     task = worker.Task(sys.argv[1:])
     rows = task.rows()
     worker.say("ready", np.__version__)
     for line in sys.stdin:
         try:
-            model = worker.split(np.fromfile(line.split()[-1]), task.n_components, task.n_columns)
-            worker.say("ok", repr(mean_ln_likelihood(rows, *model)))
+            weights, means, covariances = task.split(np.fromfile(line.split()[-1]))
+            covariances = expanded(covariances, task.covariance, task.n_components, task.n_columns)
+            worker.say("ok", repr(mean_ln_likelihood(rows, weights, means, covariances)))
         except Exception as error:
             worker.say("error", type(error).__name__, error)
 

@@ -101,6 +101,8 @@ def begin(entry, command, given, program, settings):
     shape, contestant = given.shape, entry.contestant
     if isinstance(command, Exception):
         raise Failed(command)
+    if why_not := contestant.why_not(shape.covariance):
+        raise Failed(why_not)
     if shape.ridge and not contestant.takes_ridge and contestant.needs_ridge:
         raise Failed("the covariance is singular and it cannot be given a ridge")
     if contestant.prepare is None:

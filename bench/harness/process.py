@@ -141,10 +141,13 @@ class Mixtura:
 
 def raw_model(model):
     """A model file's weights, means and covariances as the peers read and write them."""
-    values = array.array("d", model["weights"])
-    for mean in model["means"]:
-        values.extend(mean)
-    for covariance in model["covariances"]:
-        for row in covariance:
-            values.extend(row)
-    return values
+    return array.array("d", [value for name in ("weights", "means", "covariances") for value in flat(model[name])])
+
+
+def flat(values):
+    """The numbers of nested lists of any depth, which covariance structures differ in."""
+    for value in values:
+        if isinstance(value, list):
+            yield from flat(value)
+        else:
+            yield value

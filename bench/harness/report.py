@@ -7,6 +7,7 @@ from .measure import AGREEMENT
 from .places import BENCH
 
 ORDER = [contestant.name for contestant in ALL]
+LEGEND = "– not measured, ≠ likelihood differs; the reasons are below. EM unless the column says SEM."
 REMARKS = {contestant.name: f"{contestant.title}: {contestant.remark}." for contestant in ALL if contestant.remark}
 
 
@@ -40,6 +41,26 @@ def present(results):
         for name, entry in shape["contestants"].items():
             titles[name] = entry["title"]
     return names, titles
+
+
+def structure_of(shape):
+    return shape.get("covariance", "full")
+
+
+def only_full(results):
+    return {**results, "shapes": [shape for shape in results["shapes"] if structure_of(shape) == "full"]}
+
+
+def with_structures(results):
+    """The shapes with other than full covariances and the full ones on the same rows, with those measured on the former."""
+    structured = [shape for shape in results["shapes"] if structure_of(shape) != "full"]
+    data = {shape["data"] for shape in structured}
+    names, _ = present({"shapes": structured})
+
+    def kept(shape):
+        return {**shape, "contestants": {name: entry for name, entry in shape["contestants"].items() if name in names}}
+
+    return {**results, "shapes": [kept(shape) for shape in results["shapes"] if shape.get("data") in data]}
 
 
 def entry_of(shape, name):
@@ -79,6 +100,19 @@ def ratios(results, markdown=True):
             cells.append(f"{short_number(peer / own)}×" if own and peer else "–")
         rows.append([shape["title"], *cells])
     return table(["time as a multiple of mixtura's", *(titles[name] for name in peers)], rows, markdown)
+
+
+def multiply_adds(results):
+    """Multiply-adds as counted, and a round of EM as a share of the full one's: by their number and by time."""
+    full = {shape["data"]: shape for shape in results["shapes"] if structure_of(shape) == "full"}
+    rows = []
+    for shape in results["shapes"]:
+        counts, whole = shape["multiply_adds"], full.get(shape["data"])
+        row = [shape["title"], f"{counts['density']:g}", f"{counts['statistics']:g}"]
+        row.append(f"{100 * sum(counts.values()) / sum(whole['multiply_adds'].values()):.0f} %" if whole else "–")
+        time, whole_time = time_of(shape, "mixtura-em"), time_of(whole, "mixtura-em") if whole else None
+        rows.append([*row, f"{100 * time / whole_time:.0f} %" if time and whole_time else "–"])
+    return table(["multiply-adds per (row, component)", "density", "EM's statistics", "both, of full", "time of mixtura EM, of full"], rows)
 
 
 def limits(results, markdown=True):
@@ -138,17 +172,27 @@ def agreement(results):
 def targets(results):
     wanted = json.loads((BENCH / "targets.json").read_text())
     shapes = {shape["name"]: shape for shape in results["shapes"]}
+    parts = [target_table(wanted, shapes), target_table(wanted["structures"], shapes)]
+    return "\n\n".join([*parts, "\n".join(other_targets(results, shapes, wanted["others"]))])
+
+
+def target_table(wanted, shapes):
+    """What is to be reached and what was; `full` stands for what the full covariance of these rows reached."""
     header = ["target → reached"] + [shapes[name]["title"] if name in shapes else name for name in wanted["shapes"]]
     rows = []
     for target in wanted["rows"]:
+        bounds = target["at_least"]
+        if bounds == "full":
+            bounds = [reached(target, shapes.get(wanted["full"]))] * len(wanted["shapes"])
         cells = []
-        for name, least in zip(wanted["shapes"], target["at_least"]):
+        for name, least in zip(wanted["shapes"], bounds):
             value = reached(target, shapes.get(name))
-            mark = "" if value is None else " ✓" if value >= least else " ✗"
+            mark = "" if value is None or least is None else " ✓" if value >= least else " ✗"
             text = "–" if value is None else f"{value:.3g} {target['unit']}".strip()
-            cells.append(f"{least} → {text}{mark}")
+            bound = "–" if least is None else f"{least:.3g}" if target["at_least"] == "full" else least
+            cells.append(f"{bound} → {text}{mark}")
         rows.append([target["what"], *cells])
-    return table(header, rows) + "\n\n" + "\n".join(other_targets(results, shapes, wanted["others"]))
+    return table(header, rows)
 
 
 def reached(target, shape):
@@ -225,7 +269,9 @@ def skipped(results):
 
 
 def terminal(results):
-    parts = [times(results, False), ratios(results, False), limits(results, False)]
+    parts = [times(results, False), ratios(results, False)]
+    if only_full(results)["shapes"]:
+        parts.append(limits(only_full(results), False))
     left_out = skipped(results)
     if left_out:
         parts.append("Not measured:\n" + "\n".join(f"  {line}" for line in left_out))
@@ -245,23 +291,37 @@ def markdown(results):
         f"{machine['memory_gigabytes']} GB · {machine['system']} · {results['threads']} threads for everyone\n\n"
         f"Versions: {versions}.\n\nPeak of matrix products in this run: {calibration}.",
         "![Time of a round](speed.svg)",
-        "## Times",
-        times(results),
-        "– not measured, ≠ likelihood differs; the reasons are below. EM unless the column says SEM.",
-        ratios(results),
-        "## Against the arithmetic limit",
-        "A density takes D(D+1)/2 + D + 1 multiply-adds per (row, component), EM's statistics as many again, SEM's 1/K of them. "
-        "The limit is their number at the peak above, in double precision; SEM may pass it where it works in single precision.",
-        limits(results),
-        draws(results),
-        "## Targets",
-        targets(results),
     ]
+    full, structures = only_full(results), with_structures(results)
+    if full["shapes"]:
+        parts += [
+            "## Times",
+            times(full),
+            LEGEND,
+            ratios(full),
+            "## Against the arithmetic limit",
+            "A density takes D(D+1)/2 + D + 1 multiply-adds per (row, component), EM's statistics as many again, SEM's 1/K of them. "
+            "The limit is their number at the peak above, in double precision; SEM may pass it where it works in single precision.",
+            limits(full),
+            draws(full),
+        ]
+    if structures["shapes"]:
+        parts += [
+            "## Covariance structures",
+            "The same rows with other covariances, each from a start of mixtura's with that structure, the same for everyone.",
+            times(structures),
+            LEGEND,
+            ratios(structures),
+            "Multiply-adds per (row, component), as counted, for a density and for EM's statistics: tied 2D + D(D+1)/(2K) and (D+1) + (D+1)(D+2)/(2K), "
+            "diagonal 2D and 2D + 1, spherical 2D and D + 2. The limit above does not apply: most of this is no matrix product.",
+            multiply_adds(structures),
+        ]
+    parts += ["## Targets", targets(results)]
     if results.get("growth"):
         parts += ["## Growth", growth(results)]
     parts += [
         "## How it was measured",
-        "Every contestant holds the same rows and starts from the same model, a k-means++ start of mixtura's, unless it can take none. "
+        "Every contestant holds the same rows and starts from the same model, a k-means++ start of mixtura's with the covariances that are fitted, unless it can take none. "
         "A time is the best of several long runs less the best of several short ones over the rounds between; the contestants take turns. "
         "mixtura is run as a command, reading its file each time; the others have the rows in memory.",
         "\n".join(f"- {remark}" for name, remark in REMARKS.items() if name in present(results)[0]),

@@ -1,4 +1,4 @@
-"""Lists the shapes that are measured: rows, columns, components, and how the data come about."""
+"""Lists the shapes that are measured: rows, columns, components, covariances, and how the data come about."""
 
 import dataclasses
 
@@ -23,20 +23,41 @@ class Shape:
     ridge: float = 0.0
     # Rounds between the short and the long run, at most.
     most_rounds: int = 100
+    # The structure that is fitted: full, tied, diagonal or spherical; the data are the same for all.
+    covariance: str = "full"
 
     @property
     def n_pairs(self):
         return self.n_rows * self.n_components
 
     @property
+    def data(self):
+        """The name of its data, which shapes that differ in structure only have in common."""
+        return self.name.removesuffix(f"-{self.covariance}")
+
+    @property
     def density_fmas(self):
-        """Multiply-adds for the density of one row under one component: D(D+1)/2 + D + 1."""
-        return self.n_columns * (self.n_columns + 1) // 2 + self.n_columns + 1
+        """Multiply-adds for the density of one row under one component.
+
+        A tied covariance whitens a row once for all components.
+        """
+        d, k = self.n_columns, self.n_components
+        counts = {"full": d * (d + 1) / 2 + d + 1, "tied": 2 * d + d * (d + 1) / (2 * k), "diagonal": 2 * d, "spherical": 2 * d}
+        return counts[self.covariance]
+
+    @property
+    def statistics_fmas(self):
+        """Multiply-adds for adding one row to EM's statistics of one component.
+
+        A tied covariance needs the products of a row's columns once for all components.
+        """
+        d, k = self.n_columns, self.n_components
+        products = (d + 1) * (d + 2) / 2
+        return {"full": products, "tied": d + 1 + products / k, "diagonal": 2 * d + 1, "spherical": d + 2}[self.covariance]
 
     def fmas(self, algorithm):
-        """Multiply-adds per (row, component) and round; SEM adds a row to one component only."""
-        statistics = self.density_fmas if algorithm == "em" else self.density_fmas / self.n_components
-        return self.density_fmas + statistics
+        """Multiply-adds per (row, component) and round, full; SEM adds a row to one component only."""
+        return self.density_fmas + self.statistics_fmas / (1 if algorithm == "em" else self.n_components)
 
     def divided(self, divisor):
         """The same with fewer rows, but enough for every component to have a covariance."""
@@ -49,6 +70,10 @@ class Shape:
 
 SHAPES = [
     Shape("1e6x10-k10", "10⁶×10, K=10", 1_000_000, 10, 10),
+    # Right after the full covariance that they are compared with.
+    Shape("1e6x10-k10-tied", "10⁶×10, K=10, tied", 1_000_000, 10, 10, covariance="tied"),
+    Shape("1e6x10-k10-diagonal", "10⁶×10, K=10, diagonal", 1_000_000, 10, 10, covariance="diagonal"),
+    Shape("1e6x10-k10-spherical", "10⁶×10, K=10, spherical", 1_000_000, 10, 10, covariance="spherical"),
     Shape("1e4x10-k10", "10⁴×10, K=10", 10_000, 10, 10, most_rounds=400),
     Shape("110k27-k3", "110,250×27, K=3", 110_250, 27, 3),
     Shape("aloi", "ALOI 110,250×27, K=3", 110_250, 27, 3, real="aloi", ridge=1e-6),

@@ -1,4 +1,4 @@
-// Fits by Armadillo's gmm_full, from the given start. It has a variance floor (here 0) but no ridge.
+// Fits by Armadillo's gmm_full or gmm_diag, from the given start. It has a variance floor (here 0) but no ridge.
 
 #include <armadillo>
 
@@ -22,7 +22,12 @@ arma::mat read_rows(const std::string& path, arma::uword n_rows, arma::uword n_c
     return columns;
 }
 
-int main(int, char** arguments) {
+const arma::cube& covariances_of(const arma::gmm_full& model) { return model.fcovs; }
+const arma::mat& covariances_of(const arma::gmm_diag& model) { return model.dcovs; }
+
+// Answers the lines of the harness; `covariances` have the size they are to be read in.
+template <typename Model, typename Covariances>
+int serve(char** arguments, Covariances covariances) {
     const std::string data = arguments[1], start = arguments[5];
     const arma::uword n_rows = std::stoull(arguments[2]), n_columns = std::stoull(arguments[3]);
     const arma::uword n_components = std::stoull(arguments[4]);
@@ -30,7 +35,6 @@ int main(int, char** arguments) {
     const arma::mat rows = read_rows(data, n_rows, n_columns);
     arma::rowvec weights(n_components);
     arma::mat means(n_columns, n_components);
-    arma::cube covariances(n_columns, n_columns, n_components);  // symmetric: the order of rows is none
     std::ifstream file(start, std::ios::binary);
     file.read(reinterpret_cast<char*>(weights.memptr()), sizeof(double) * weights.n_elem);
     file.read(reinterpret_cast<char*>(means.memptr()), sizeof(double) * means.n_elem);
@@ -45,7 +49,7 @@ int main(int, char** arguments) {
     std::string word, model_path;
     arma::uword n_rounds;
     while (std::cin >> word >> n_rounds >> model_path) {
-        arma::gmm_full model;
+        Model model;
         model.set_params(means, covariances, weights);
         // Armadillo stops without a word when the likelihood stays the same; what it prints is counted.
         std::ostringstream talk;
@@ -67,8 +71,19 @@ int main(int, char** arguments) {
         std::ofstream out(model_path, std::ios::binary);
         out.write(reinterpret_cast<const char*>(model.hefts.memptr()), sizeof(double) * model.hefts.n_elem);
         out.write(reinterpret_cast<const char*>(model.means.memptr()), sizeof(double) * model.means.n_elem);
-        out.write(reinterpret_cast<const char*>(model.fcovs.memptr()), sizeof(double) * model.fcovs.n_elem);
+        const auto& fitted_covariances = covariances_of(model);
+        out.write(reinterpret_cast<const char*>(fitted_covariances.memptr()), sizeof(double) * fitted_covariances.n_elem);
         out.close();
         std::cout << "@ ok " << seconds.count() << std::endl;
     }
+    return 0;
+}
+
+int main(int, char** arguments) {
+    const arma::uword n_columns = std::stoull(arguments[3]), n_components = std::stoull(arguments[4]);
+    if (arguments[8] == std::string("diagonal")) {
+        return serve<arma::gmm_diag>(arguments, arma::mat(n_columns, n_components));
+    }
+    // Symmetric matrices: the order of rows is none.
+    return serve<arma::gmm_full>(arguments, arma::cube(n_columns, n_columns, n_components));
 }

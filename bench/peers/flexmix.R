@@ -9,10 +9,12 @@ rows <- read_rows()
 set.seed(1)
 partition <- sample(n_components, n_rows, replace = TRUE)
 
+family <- FLXMCmvnorm(diagonal = covariance == "diagonal")
+
 fit <- function(n_rounds) {
   set.seed(2)
   control <- list(iter.max = n_rounds, tolerance = 0, minprior = 0, classify = "SEM")
-  result <- flexmix(rows ~ 1, k = n_components, cluster = partition, model = FLXMCmvnorm(diagonal = FALSE), control = control)
+  result <- flexmix(rows ~ 1, k = n_components, cluster = partition, model = family, control = control)
   if (result@iter < n_rounds) stop(sprintf("stopped after %d of %d rounds", result@iter, n_rounds))
   NULL
 }

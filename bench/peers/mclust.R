@@ -1,4 +1,4 @@
-# Fits by mclust's meVVV, from the posteriors of the given start. It has no ridge.
+# Fits by mclust's meVVV, meEEE, meVVI or meVII, from the posteriors of the given start. It has no ridge.
 
 options(warn = -1)
 suppressMessages(library(mclust))
@@ -12,15 +12,24 @@ variance <- list(modelName = "VVV", d = n_columns, G = n_components, sigma = sta
 parameters <- list(pro = start$weights, mean = start$means, variance = variance)
 posteriors <- estepVVV(rows, parameters)$z
 
-# meVVV begins with an M step, so that n rounds from the start's posteriors are n rounds from the start.
+name <- switch(covariance, full = "VVV", tied = "EEE", diagonal = "VVI", spherical = "VII")
+me <- match.fun(paste0("me", name))
+covariances_of <- switch(covariance,
+  full = function(variance) variance$sigma,
+  tied = function(variance) variance$Sigma,
+  diagonal = function(variance) apply(variance$sigma, 3, diag),
+  spherical = function(variance) variance$sigmasq
+)
+
+# They begin with an M step, so that n rounds from the start's posteriors are n rounds from the start.
 fit <- function(n_rounds) {
   control <- emControl(eps = 0, tol = c(0, 0), itmax = c(n_rounds, n_rounds))
-  result <- meVVV(rows, posteriors, control = control)
-  if (is.na(result$loglik)) stop("meVVV gave no likelihood")
+  result <- me(rows, posteriors, control = control)
+  if (is.na(result$loglik)) stop(sprintf("me%s gave no likelihood", name))
   n_done <- attr(result, "info")[["iterations"]]
   if (abs(n_done) != n_rounds) stop(sprintf("stopped after %d of %d rounds", n_done, n_rounds))
   fitted <- result$parameters
-  function() c(fitted$pro, fitted$mean, fitted$variance$sigma)
+  function() c(fitted$pro, fitted$mean, covariances_of(fitted$variance))
 }
 
 serve(as.character(packageVersion("mclust")), fit)

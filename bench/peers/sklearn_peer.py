@@ -13,13 +13,17 @@ import worker
 warnings.simplefilter("ignore", ConvergenceWarning)
 task = worker.Task(sys.argv[1:])
 rows = task.rows()
-precisions = np.linalg.inv(task.covariances)
-precisions = (precisions + precisions.transpose(0, 2, 1)) / 2
+if task.covariance in ("full", "tied"):
+    precisions = np.linalg.inv(task.covariances)
+    precisions = (precisions + precisions.swapaxes(-1, -2)) / 2
+else:
+    precisions = 1 / task.covariances
 
 
 def fit(n_rounds):
     model = GaussianMixture(
         task.n_components,
+        covariance_type={"diagonal": "diag"}.get(task.covariance, task.covariance),
         tol=0,
         reg_covar=task.ridge,
         max_iter=n_rounds,

@@ -4,6 +4,7 @@ arguments <- commandArgs(trailingOnly = TRUE)
 n_rows <- as.integer(arguments[2])
 n_columns <- as.integer(arguments[3])
 n_components <- as.integer(arguments[4])
+covariance <- arguments[8]
 
 read_rows <- function() {
   file <- file(arguments[1], "rb")
@@ -13,15 +14,22 @@ read_rows <- function() {
   matrix(readBin(file, "double", n_rows * n_columns), n_rows, n_columns, byrow = TRUE)
 }
 
-# Means have a column, covariances a slice for each component.
+# Means have a column, covariances a slice for each component, a full matrix whatever the structure.
 read_start <- function() {
-  n_values <- n_components * (1 + n_columns + n_columns^2)
+  n_values <- n_components * (1 + n_columns + n_columns^2)  # no structure has more
   values <- readBin(arguments[5], "double", n_values)
   n_means <- n_components * n_columns
+  given <- values[-(1:(n_components + n_means))]
+  size <- c(n_columns, n_columns, n_components)
   list(
     weights = values[1:n_components],
     means = matrix(values[n_components + 1:n_means], n_columns, n_components),
-    covariances = array(values[-(1:(n_components + n_means))], c(n_columns, n_columns, n_components))
+    covariances = switch(covariance,
+      full = array(given, size),
+      tied = array(given, size),  # the one matrix again and again
+      diagonal = array(apply(matrix(given, n_columns), 2, diag), size),
+      spherical = array(sapply(given, diag, n_columns), size)
+    )
   )
 }
 

@@ -11,26 +11,23 @@ class Task:
     """The data, the start and the options of a peer."""
 
     def __init__(self, arguments):
-        data, rows, columns, components, start, ridge, threads = arguments
+        data, rows, columns, components, start, ridge, threads, covariance = arguments
         self.path = data
         self.n_rows, self.n_columns, self.n_components = int(rows), int(columns), int(components)
         self.ridge, self.n_threads = float(ridge), int(threads)
-        self.weights, self.means, self.covariances = split(np.fromfile(start), self.n_components, self.n_columns)
+        self.covariance = covariance
+        self.weights, self.means, self.covariances = self.split(np.fromfile(start))
 
     def rows(self):
         rows = np.load(self.path)
         assert rows.shape == (self.n_rows, self.n_columns), rows.shape
         return rows
 
-
-def split(values, n_components, n_columns):
-    """Weights, means and covariances out of their raw form."""
-    means_end = n_components * (1 + n_columns)
-    return (
-        values[:n_components],
-        values[n_components:means_end].reshape(n_components, n_columns),
-        values[means_end:].reshape(n_components, n_columns, n_columns),
-    )
+    def split(self, values):
+        """Weights, means and covariances out of their raw form."""
+        k, d = self.n_components, self.n_columns
+        shape = {"full": (k, d, d), "tied": (d, d), "diagonal": (k, d), "spherical": (k,)}[self.covariance]
+        return values[:k], values[k : k + k * d].reshape(k, d), values[k + k * d :].reshape(shape)
 
 
 def join(weights, means, covariances):
