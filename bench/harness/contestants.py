@@ -70,14 +70,15 @@ def r_peer(script, packages):
 STRUCTURES = ("full", "tied", "diagonal", "spherical")
 
 MIXTURA = [
-    Contestant("mixtura-em", "mixtura EM", "em", covariances=STRUCTURES),
+    Contestant("mixtura-em", "mixtura EM", "em", options=("--algorithm", "em"), covariances=STRUCTURES),
     Contestant("mixtura-sem", "mixtura SEM", "sem", options=("--algorithm", "sem", "--result", "last"), covariances=STRUCTURES),
     Contestant(
         "mixtura-sem-double",
         "mixtura SEM, f64 only",
         "sem",
         options=("--algorithm", "sem", "--result", "last", "--precision", "double"),
-        why_no_other="SEM works in double precision throughout unless the covariances are full",
+        covariances=("full", "diagonal", "spherical"),
+        why_no_other="with tied covariances SEM works in double precision throughout",
     ),
 ]
 
