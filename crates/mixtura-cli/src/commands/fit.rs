@@ -36,7 +36,7 @@ pub(crate) struct FitArguments {
     algorithm: AlgorithmName,
 
     /// Which of SEM's models is the answer
-    #[arg(long, value_enum, default_value_t = ResultName::Best)]
+    #[arg(long, value_enum, default_value_t = ResultName::Average)]
     result: ResultName,
 
     /// Structure of the covariance matrices
@@ -132,6 +132,8 @@ enum AlgorithmName {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ResultName {
+    /// The model of the statistics averaged over the flat end; the best if that is better
+    Average,
     /// The model of highest likelihood
     Best,
     /// The last model
@@ -176,6 +178,7 @@ impl FitArguments {
                 AlgorithmName::Cem => Algorithm::Cem,
             },
             result: match self.result {
+                ResultName::Average => SemResult::Average,
                 ResultName::Best => SemResult::Best,
                 ResultName::Last => SemResult::Last,
             },

@@ -1,5 +1,6 @@
 //! Drives a fit: restarts, rounds, convergence; the one loop is [`Run::go`].
 
+mod average;
 mod event;
 mod observer;
 mod options;

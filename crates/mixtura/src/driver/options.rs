@@ -22,8 +22,11 @@ pub enum Algorithm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SemResult {
-    /// The one of highest likelihood among all that were visited.
+    /// The one that maximises the likelihood of the statistics averaged over the rounds in which the
+    /// likelihood was flat; the best if there were none, or if that is better.
     #[default]
+    Average,
+    /// The one of highest likelihood among all that were visited.
     Best,
     /// The last one.
     Last,
@@ -44,7 +47,7 @@ pub enum SemResult {
 pub struct Options {
     /// The algorithm; default EM.
     pub algorithm: Algorithm,
-    /// Which of SEM's models is the answer; default the best.
+    /// Which of SEM's models is the answer; default the average.
     pub result: SemResult,
     /// Limit on rounds, at least 0; default 1000.
     pub rounds: u64,

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::average::Tail;
 use super::event::Event;
 use super::termination::is_flat;
 use super::update::update;
 use super::{Algorithm, Observer, Options, SemResult, Termination};
 use crate::family::{Family, Floor};
-use crate::pass::{Assignment, Engine, Pass, Precision};
+use crate::pass::{Assignment, Engine, Pass, Precision, Tally};
 use crate::random::{Address, Purpose};
 use crate::{Error, Mixture};
 
@@ -33,6 +34,8 @@ pub struct State<F: Family> {
     pub repaired: Option<u64>,
     /// What happened so far.
     pub events: Vec<Event>,
+    /// Statistics for SEM's average.
+    pub(crate) tail: Tail<F>,
 }
 
 impl<F: Family> State<F> {
@@ -49,7 +52,13 @@ impl<F: Family> State<F> {
             reseeds,
             repaired: None,
             events: Vec::new(),
+            tail: Tail::new(),
         }
+    }
+
+    /// Over how many rounds SEM's statistics are averaged so far; 0 while its likelihood is not flat.
+    pub fn n_averaged(&self) -> u64 {
+        self.tail.n_rounds()
     }
 }
 
@@ -98,6 +107,7 @@ impl<F: Family> Run<F> {
             let likelihood = tally.mean_ln_likelihood();
             self.note(likelihood);
             observer.evaluated(restart, round, likelihood);
+            self.remember(options, assignment, &tally);
             if let Some(termination) = self.verdict(options, observer) {
                 self.termination = termination;
                 self.answer = self.answer(engine, options)?;
@@ -117,17 +127,35 @@ impl<F: Family> Run<F> {
     /// For SEM as the options say, else the last model; the best if interrupted. A likelihood that
     /// came from a pass in single precision is evaluated anew.
     fn answer<E: Engine<F>>(&self, engine: &E, options: &Options) -> Result<(Mixture<F>, f64), Error> {
+        let state = &self.state;
         let is_sem = options.algorithm == Algorithm::Sem;
-        let wants_best = is_sem && options.result == SemResult::Best || self.termination == Termination::Interrupted;
-        let last = (self.state.model.clone(), self.state.likelihoods.last().copied().unwrap_or(f64::NAN));
-        let (model, likelihood) = self.state.best.clone().filter(|_| wants_best).unwrap_or(last);
-        if !is_sem || options.precision == Precision::Double {
-            return Ok((model, likelihood));
+        let is_interrupted = self.termination == Termination::Interrupted;
+        let wants_last = !is_interrupted && (!is_sem || options.result == SemResult::Last);
+        let last = (state.model.clone(), state.likelihoods.last().copied().unwrap_or(f64::NAN));
+        let (model, likelihood) = state.best.clone().filter(|_| !wants_last).unwrap_or(last);
+        let found = if is_sem && options.precision == Precision::Certified {
+            evaluated(engine, model)?
+        } else {
+            (model, likelihood)
+        };
+        if is_sem
+            && !is_interrupted
+            && options.result == SemResult::Average
+            && let Some((average, _)) = state.tail.model(&state.model.components, &state.floor)
+        {
+            let average = evaluated(engine, average)?;
+            return Ok(if average.1 >= found.1 { average } else { found });
         }
-        let centre = engine.summary().centre.clone();
-        let pass = Pass { model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
-        let tally = engine.run(&pass)?;
-        Ok((pass.model, tally.mean_ln_likelihood()))
+        Ok(found)
+    }
+
+    /// Keeps statistics that a later answer may be made of.
+    fn remember(&mut self, options: &Options, assignment: Assignment, tally: &Tally<F::Moments>) {
+        let is_sem = options.algorithm == Algorithm::Sem;
+        if is_sem && options.result == SemResult::Average && matches!(assignment, Assignment::Sampled(_)) {
+            let State { model, likelihoods, floor, tail, .. } = &mut self.state;
+            tail.add(&model.components, tally, likelihoods, floor);
+        }
     }
 
     fn assignment(&self, options: &Options) -> Assignment {
@@ -181,4 +209,12 @@ impl<F: Family> Run<F> {
         }
         (self.state.round >= options.rounds).then_some(Termination::RoundLimit)
     }
+}
+
+/// A model and its mean log-likelihood in double precision.
+fn evaluated<F: Family, E: Engine<F>>(engine: &E, model: Mixture<F>) -> Result<(Mixture<F>, f64), Error> {
+    let centre = engine.summary().centre.clone();
+    let pass = Pass { model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
+    let tally = engine.run(&pass)?;
+    Ok((pass.model, tally.mean_ln_likelihood()))
 }

@@ -34,7 +34,7 @@ impl Termination {
 }
 
 /// Rounds in a batch of SEM's stopping rule.
-const BATCH: usize = 10;
+pub(crate) const BATCH: usize = 10;
 
 /// Whether the last two batches of likelihoods differ by less than two standard errors; asked only
 /// where a batch ends, so that one small change never stops a fit.

@@ -51,6 +51,9 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
     }
     state.model.weights = mixing_weights(&state.model.weights, tally, &fates);
     state.model.components = components;
+    if state.repaired == Some(round) {
+        state.tail.restart();
+    }
     Ok(n_repairs)
 }
 

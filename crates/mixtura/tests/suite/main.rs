@@ -1,5 +1,6 @@
 //! Tests the library as its users see it, against plain twins, golden files and known mathematics.
 
+mod averages;
 mod certified;
 mod degenerate;
 mod draws;
