@@ -128,6 +128,8 @@ enum AlgorithmName {
     Sem,
     /// Classification EM
     Cem,
+    /// Stochastic approximation EM: SEM, then averaged statistics
+    Saem,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -176,6 +178,7 @@ impl FitArguments {
                 AlgorithmName::Em => Algorithm::Em,
                 AlgorithmName::Sem => Algorithm::Sem,
                 AlgorithmName::Cem => Algorithm::Cem,
+                AlgorithmName::Saem => Algorithm::Saem,
             },
             result: match self.result {
                 ResultName::Average => SemResult::Average,
@@ -322,6 +325,7 @@ pub(crate) fn name(algorithm: Algorithm) -> &'static str {
         Algorithm::Em => "EM",
         Algorithm::Sem => "SEM",
         Algorithm::Cem => "CEM",
+        Algorithm::Saem => "SAEM",
     }
 }
 

@@ -123,7 +123,10 @@ fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Option
     if run.termination() == Termination::RoundLimit && options.tolerance > 0.0 {
         event::record(&mut events, EventKind::RoundLimit, None, run.state().round);
     }
-    if options.algorithm == Algorithm::Sem && engine.is_weighted() && !engine.summary().whole_weights {
+    if matches!(options.algorithm, Algorithm::Sem | Algorithm::Saem)
+        && engine.is_weighted()
+        && !engine.summary().whole_weights
+    {
         event::record(&mut events, EventKind::FractionalWeights, None, 0);
     }
     let least = restarts.iter().copied().fold(f64::INFINITY, f64::min);
@@ -141,11 +144,11 @@ fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Option
     }
 }
 
-/// How far likelihoods of one and the same answer may lie apart: rounding, and for SEM the range of
-/// its last rounds.
+/// How far likelihoods of one and the same answer may lie apart: rounding, and for SEM and SAEM the
+/// range of its last rounds.
 fn noise<F: Family>(state: &State<F>, options: &Options) -> f64 {
     const ROUNDING: f64 = 1e-9;
-    if options.algorithm != Algorithm::Sem {
+    if !matches!(options.algorithm, Algorithm::Sem | Algorithm::Saem) {
         return ROUNDING;
     }
     let last = state.likelihoods.iter().rev().take(20);

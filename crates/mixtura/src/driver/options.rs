@@ -16,6 +16,9 @@ pub enum Algorithm {
     Sem,
     /// Classification EM: rows belong to their most probable components (Celeux and Govaert 1992).
     Cem,
+    /// Stochastic approximation EM (Delyon, Lavielle and Moulines 1999): SEM for the first half of the
+    /// rounds, then models of statistics averaged with gains 1, 1/2, 1/3, …
+    Saem,
 }
 
 /// Which of SEM's models is the answer.
@@ -51,8 +54,9 @@ pub struct Options {
     pub result: SemResult,
     /// Limit on rounds, at least 0; default 1000.
     pub rounds: u64,
-    /// EM and CEM stop when the mean log-likelihood changes by less, in nats a row; at least 0,
-    /// default 1e-6. With 0 every algorithm runs exactly `rounds` rounds.
+    /// EM and CEM stop when the mean log-likelihood changes by less, in nats a row, SAEM in its
+    /// second half when it does so three times running; at least 0, default 1e-6. With 0 every
+    /// algorithm runs exactly `rounds` rounds.
     pub tolerance: f64,
     /// Number of starts, at least 1; default 1.
     pub restarts: u64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::average::Tail;
+use super::average::{Sum, Tail};
 use super::event::Event;
 use super::termination::is_flat;
 use super::update::update;
@@ -36,6 +36,8 @@ pub struct State<F: Family> {
     pub events: Vec<Event>,
     /// Statistics for SEM's average.
     pub(crate) tail: Tail<F>,
+    /// SAEM's averaged statistics.
+    pub(crate) average: Option<Sum<F::Moments>>,
 }
 
 impl<F: Family> State<F> {
@@ -53,6 +55,7 @@ impl<F: Family> State<F> {
             repaired: None,
             events: Vec::new(),
             tail: Tail::new(),
+            average: None,
         }
     }
 
@@ -133,7 +136,8 @@ impl<F: Family> Run<F> {
         let wants_last = !is_interrupted && (!is_sem || options.result == SemResult::Last);
         let last = (state.model.clone(), state.likelihoods.last().copied().unwrap_or(f64::NAN));
         let (model, likelihood) = state.best.clone().filter(|_| !wants_last).unwrap_or(last);
-        let found = if is_sem && options.precision == Precision::Certified {
+        let is_sampled = matches!(options.algorithm, Algorithm::Sem | Algorithm::Saem);
+        let found = if is_sampled && options.precision == Precision::Certified {
             evaluated(engine, model)?
         } else {
             (model, likelihood)
@@ -165,7 +169,7 @@ impl<F: Family> Run<F> {
         match options.algorithm {
             Algorithm::Em => Assignment::Soft,
             Algorithm::Cem => Assignment::Hard,
-            Algorithm::Sem => Assignment::Sampled(Address {
+            Algorithm::Sem | Algorithm::Saem => Assignment::Sampled(Address {
                 seed: options.seed,
                 restart: self.state.restart,
                 round: self.state.round,
@@ -192,14 +196,20 @@ impl<F: Family> Run<F> {
         let likelihoods = &self.state.likelihoods;
         // Models from the last repaired or rough one on: earlier ones were another start.
         let since = self.state.repaired.map_or(0, |round| round as usize);
+        let change = |pair: &[f64]| (pair[1] - pair[0]).abs();
+        let settled = |last: &[f64]| last.windows(2).all(|pair| change(pair) < options.tolerance);
         if options.tolerance > 0.0 {
             match options.algorithm {
                 Algorithm::Em | Algorithm::Cem => {
-                    let change = |pair: &[f64]| (pair[1] - pair[0]).abs();
-                    let settled = |last: &[f64]| last.windows(2).all(|pair| change(pair) < options.tolerance);
                     let n = likelihoods.len();
                     // Repairs in every round may still lead nowhere: three small changes end that.
                     if n >= since + 2 && settled(&likelihoods[n - 2..]) || n >= 4 && settled(&likelihoods[n - 4..]) {
+                        return Some(Termination::Converged);
+                    }
+                }
+                Algorithm::Saem => {
+                    let (n, averaged) = (likelihoods.len(), (options.rounds / 2) as usize);
+                    if n >= averaged + 4 && settled(&likelihoods[n - 4..]) {
                         return Some(Termination::Converged);
                     }
                 }

@@ -8,6 +8,7 @@ mod monotone;
 mod near;
 mod reference;
 mod reproducible;
+mod saem;
 mod scale_free;
 mod seams;
 mod starts;

@@ -25,7 +25,7 @@ fn the_number_of_threads_changes_no_bit() {
     let (rows, _) = artificial(20_011, 3, 4, 31);
     let whole: Vec<f64> = (0..20_011).map(|n| f64::from(n % 4)).collect();
     let fractional: Vec<f64> = (0..20_011).map(|n| 0.25 + f64::from(n % 7) / 3.0).collect();
-    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
         for start in [Start::KmeansPlusPlus, Start::Random] {
             check(&rows, &start, algorithm);
             check(&rows.clone().with_weights(whole.clone()).unwrap(), &start, algorithm);
@@ -37,7 +37,7 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn small_data_with_parallel_restarts_changes_no_bit() {
     let (rows, _) = artificial(700, 2, 4, 32);
-    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
         check(&rows, &Start::Random, algorithm);
     }
 }
