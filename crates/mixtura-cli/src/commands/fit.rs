@@ -39,6 +39,14 @@ pub(crate) struct FitArguments {
     #[arg(long, value_enum, default_value_t = ResultName::Average)]
     result: ResultName,
 
+    /// With auto: run EM from the same start as well, and keep the better
+    #[arg(long)]
+    guard: bool,
+
+    /// With EM or auto: extrapolate EM's steps where that does not lower the likelihood
+    #[arg(long)]
+    accelerate: bool,
+
     /// Structure of the covariance matrices
     #[arg(long, value_enum, default_value_t = Covariance::Full)]
     covariance: Covariance,
@@ -130,6 +138,8 @@ enum AlgorithmName {
     Cem,
     /// Stochastic approximation EM: SEM, then averaged statistics
     Saem,
+    /// SEM while it rises, then EM from its result
+    Auto,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -179,7 +189,10 @@ impl FitArguments {
                 AlgorithmName::Sem => Algorithm::Sem,
                 AlgorithmName::Cem => Algorithm::Cem,
                 AlgorithmName::Saem => Algorithm::Saem,
+                AlgorithmName::Auto => Algorithm::Auto,
             },
+            guard: self.guard,
+            accelerate: self.accelerate,
             result: match self.result {
                 ResultName::Average => SemResult::Average,
                 ResultName::Best => SemResult::Best,
@@ -298,7 +311,7 @@ fn finished_model(arguments: &FitArguments, fit: &Fit<FullGaussian>, rows: &Rows
 
 fn report(arguments: &FitArguments, file: &ModelFile, fit: &Fit<FullGaussian>, watch: &Watch) -> anyhow::Result<()> {
     if let Some(path) = &arguments.trace {
-        output::text(Some(path), &watch.trace_csv(fit.winner as u64))?;
+        output::text(Some(path), &watch.trace_csv(fit.observed))?;
     }
     if let Some(path) = &arguments.output {
         output::text(Some(path), &file.to_json())?;
@@ -326,6 +339,7 @@ pub(crate) fn name(algorithm: Algorithm) -> &'static str {
         Algorithm::Sem => "SEM",
         Algorithm::Cem => "CEM",
         Algorithm::Saem => "SAEM",
+        Algorithm::Auto => "auto",
     }
 }
 
@@ -384,6 +398,7 @@ fn announce(kind: EventKind, events: &[&Event], fit: &Fit<FullGaussian>, algorit
             let spread = number(fit.mean_ln_likelihood - least);
             talk::warning(&format!("restarts disagree by up to {spread} nats a row: there are several local maxima"));
         }
+        EventKind::GuardWon => talk::notice("EM from the same start ended higher than auto, and was kept (--guard)"),
         EventKind::FractionalWeights => {
             talk::notice("weights are not whole numbers: each row's drawn label carries its whole weight");
         }

@@ -108,9 +108,9 @@ impl<F: Family> Tail<F> {
         self.kept.as_ref().filter(|_| self.is_flat).map_or(0, |kept| kept.n_rounds)
     }
 
-    /// The model that maximises the likelihood of the averaged statistics, and how many of its
-    /// components the floor holds; none if there is no flat tail.
-    pub(crate) fn model(&self, previous: &F, floor: &Floor) -> Option<(Mixture<F>, u64)> {
+    /// The model that maximises the likelihood of the averaged statistics, and what became of
+    /// its components; none if there is no flat tail.
+    pub(crate) fn model(&self, previous: &F, floor: &Floor) -> Option<(Mixture<F>, Vec<Outcome>)> {
         let kept = self.kept.as_ref().filter(|_| self.is_flat)?;
         let n_components = previous.n_components();
         if (0..n_components).any(|k| kept.moments.weight(k) <= 0.0) {
@@ -122,7 +122,6 @@ impl<F: Family> Tail<F> {
             return None;
         }
         let weights = (0..n_components).map(|k| kept.moments.weight(k) / kept.weight).collect();
-        let n_clipped = outcomes.iter().filter(|outcome| **outcome == Outcome::Clipped).count();
-        Some((Mixture { weights, components }, n_clipped as u64))
+        Some((Mixture { weights, components }, outcomes))
     }
 }

@@ -19,6 +19,8 @@ pub enum Algorithm {
     /// Stochastic approximation EM (Delyon, Lavielle and Moulines 1999): SEM for the first half of the
     /// rounds, then models of statistics averaged with gains 1, 1/2, 1/3, …
     Saem,
+    /// SEM until its likelihood is flat, for at most half of the rounds; then EM from its result.
+    Auto,
 }
 
 /// Which of SEM's models is the answer.
@@ -52,6 +54,11 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// Which of SEM's models is the answer; default the average.
     pub result: SemResult,
+    /// With `Auto`: run EM from the same start as well, and keep the better; default no.
+    pub guard: bool,
+    /// With EM, alone or as `Auto`'s second part: extrapolate its steps, where that does not lower
+    /// the likelihood; default no.
+    pub accelerate: bool,
     /// Limit on rounds, at least 0; default 1000.
     pub rounds: u64,
     /// EM and CEM stop when the mean log-likelihood changes by less, in nats a row, SAEM in its
@@ -76,6 +83,8 @@ impl Default for Options {
         Self {
             algorithm: Algorithm::default(),
             result: SemResult::default(),
+            guard: false,
+            accelerate: false,
             rounds: 1000,
             tolerance: 1e-6,
             restarts: 1,
@@ -102,6 +111,22 @@ impl Options {
         }
         if self.restarts == 0 {
             return Err(Error::Option { option: "restarts", expected: "at least 1", value: "0".into() });
+        }
+        self.check_companions()
+    }
+
+    /// Refuses options that the algorithm has no use for.
+    fn check_companions(&self) -> Result<(), Error> {
+        let is_em = matches!(self.algorithm, Algorithm::Em | Algorithm::Auto);
+        let companions = [
+            ("guard", self.guard, self.algorithm == Algorithm::Auto, "used with the algorithm auto"),
+            ("accelerate", self.accelerate, is_em, "used with the algorithm em or auto"),
+        ];
+        for (option, is_wanted, is_allowed, expected) in companions {
+            if is_wanted && !is_allowed {
+                let value = format!("with {}", format!("{:?}", self.algorithm).to_lowercase());
+                return Err(Error::Option { option, expected, value });
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::average::Sum;
 use super::event::{EventKind, record};
 use super::run::State;
+use super::stage::half;
 use super::{Algorithm, Options};
 use crate::family::{Family, Fate, Moments, Outcome};
 use crate::pass::{Engine, Tally};
@@ -12,7 +13,7 @@ use crate::{Error, Mixture};
 /// Reseeds after which an empty component is left alone.
 const MOST_RESEEDS: u32 = 5;
 /// EM counts a component as empty below this share of the total weight.
-const EMPTY_SHARE: f64 = 1e-10;
+pub(crate) const EMPTY_SHARE: f64 = 1e-10;
 
 /// Replaces the state's model by the next one; returns how many repairs and clippings it took.
 pub(crate) fn update<F: Family, E: Engine<F>>(
@@ -70,7 +71,7 @@ fn averaged<F: Family>(
     tally: &Tally<F::Moments>,
     fates: &[Fate],
 ) -> Option<Sum<F::Moments>> {
-    let is_averaged = options.algorithm == Algorithm::Saem && state.round >= options.rounds / 2;
+    let is_averaged = options.algorithm == Algorithm::Saem && state.round >= half(options);
     if !is_averaged || fates.iter().any(|fate| *fate != Fate::Estimate) {
         return None;
     }
@@ -90,8 +91,8 @@ fn fates<F: Family, E: Engine<F>>(
     let mut fates = Vec::with_capacity(state.model.n_components());
     for k in 0..state.model.n_components() {
         let is_empty = tally.moments.weight(k) <= EMPTY_SHARE * tally.weight;
-        let n_rows = match options.algorithm {
-            Algorithm::Em => None,
+        let n_rows = match state.stage(options) {
+            Algorithm::Em | Algorithm::Auto => None,
             Algorithm::Sem | Algorithm::Cem | Algorithm::Saem => Some(tally.effective_rows(k)),
         };
         fates.push(match n_rows {

@@ -1,5 +1,7 @@
 //! Tests the library as its users see it, against plain twins, golden files and known mathematics.
 
+mod accelerate;
+mod auto;
 mod averages;
 mod certified;
 mod degenerate;
