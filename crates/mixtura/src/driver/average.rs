@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::termination::{BATCH, is_flat};
+use super::termination::is_flat;
 use crate::Mixture;
 use crate::family::{Family, Fate, Floor, Moments, Outcome};
 use crate::matching::Outline;
@@ -63,8 +63,16 @@ impl<F: Family> Tail<F> {
         *self = Self { next: self.next, ..Self::new() };
     }
 
-    /// Adds the statistics that a pass under `model` gave; `likelihoods` end with that model's.
-    pub(crate) fn add(&mut self, model: &F, tally: &Tally<F::Moments>, likelihoods: &[f64], floor: &Floor) {
+    /// Adds the statistics that a pass under `model` gave; `likelihoods` end with that model's, and
+    /// are looked at in batches of so many rounds.
+    pub(crate) fn add(
+        &mut self,
+        model: &F,
+        tally: &Tally<F::Moments>,
+        likelihoods: &[f64],
+        batch: usize,
+        floor: &Floor,
+    ) {
         let round = likelihoods.len() as u64;
         if round <= self.next {
             return;
@@ -72,17 +80,17 @@ impl<F: Family> Tail<F> {
         self.next = round;
         self.follow(model, &floor.scale);
         match &mut self.batch {
-            Some(batch) => batch.add(tally),
+            Some(sum) => sum.add(tally),
             None => self.batch = Some(Sum::of(tally)),
         }
-        if !likelihoods.len().is_multiple_of(BATCH) {
+        if !likelihoods.len().is_multiple_of(batch) {
             return;
         }
-        let batch = self.batch.take().filter(|batch| batch.n_rounds == BATCH as u64);
-        self.is_flat = is_flat(likelihoods) && self.kept.is_some() && batch.is_some();
-        match (&mut self.kept, batch) {
-            (Some(kept), Some(batch)) if self.is_flat => kept.join(&batch),
-            (kept, batch) => *kept = batch,
+        let whole = self.batch.take().filter(|sum| sum.n_rounds == batch as u64);
+        self.is_flat = is_flat(likelihoods, batch) && self.kept.is_some() && whole.is_some();
+        match (&mut self.kept, whole) {
+            (Some(kept), Some(whole)) if self.is_flat => kept.join(&whole),
+            (kept, whole) => *kept = whole,
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn guarded<F: Family, E: Engine<F>>(
         return Ok(attempt);
     }
     let Attempt { run: mut auto, observed } = attempt;
-    let options_of_em = Options { algorithm: Algorithm::Em, guard: false, ..options.clone() };
+    let options_of_em = Options { algorithm: Algorithm::Em, guard: false, accelerate: false, ..options.clone() };
     let aside = Aside { observer, offset: options.restarts };
     let mut em = Run::new(State::new(model, auto.state().restart, auto.state().floor.clone()));
     em.go(engine, &options_of_em, &aside)?;

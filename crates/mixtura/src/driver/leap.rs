@@ -1,15 +1,17 @@
-//! Shortens EM's way: extrapolates its statistics, and takes no step that lowers the likelihood.
+//! Shortens the way: extrapolates statistics, and takes no such step that lowers the likelihood.
 //!
 //! Squared extrapolation (SQUAREM; Varadhan and Roland 2008, scheme S3) in the space of statistics,
 //! which is linear and the same for every family: from three successive statistics s₀, s₁, s₂ of EM
 //! the trial statistics are s₀ − 2αr + α²v with r = s₁ − s₀, v = s₂ − 2s₁ + s₀ and α = −|r|/|v|.
+//! Where noise outweighs drift, as in late rounds of SEM, |v| ≥ |r| and nothing is extrapolated.
 //! Cost: a little more than nothing beside a pass, unless a trial is rejected, which costs its pass.
 
 use serde::{Deserialize, Serialize};
 
 use super::run::State;
+use super::update::EMPTY_SHARE;
 use crate::Mixture;
-use crate::family::{Family, Fate, Moments, Outcome};
+use crate::family::{Family, Fate, Floor, Moments, Outcome};
 use crate::pass::Tally;
 
 /// How fast the longest step grows and shrinks.
@@ -25,14 +27,14 @@ pub(crate) struct Trial<F: Family> {
     pub(crate) least: f64,
 }
 
-/// What extrapolation remembers of EM's last steps.
+/// What extrapolation remembers of the last steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(crate) struct Leaps<F: Family> {
     /// At most two steps since the last leap.
     steps: Vec<Step<F::Moments>>,
-    /// The step that a model on trial is, to be the first of the next three.
-    pending: Option<Step<F::Moments>>,
+    /// Whether a leap is on trial.
+    is_pending: bool,
     /// Largest step length allowed at present.
     longest: f64,
     /// The last round that was a leap, not an ordinary step.
@@ -48,7 +50,7 @@ struct Step<M> {
 
 impl<F: Family> Leaps<F> {
     pub(crate) fn new() -> Self {
-        Self { steps: Vec::new(), pending: None, longest: 1.0, leapt: None }
+        Self { steps: Vec::new(), is_pending: false, longest: 1.0, leapt: None }
     }
 
     /// Whether the model after a round is an extrapolated one.
@@ -63,27 +65,28 @@ impl<F: Family> Leaps<F> {
 
     /// The model on trial was as good as it had to be.
     pub(crate) fn accepted(&mut self, round: u64) {
-        if let Some(step) = self.pending.take() {
-            self.steps = vec![step];
+        if std::mem::take(&mut self.is_pending) {
+            // The pass under the model is an ordinary step, the first of the next three. Without it,
+            // from the extrapolated statistics themselves, errors would grow from leap to leap.
+            self.steps.clear();
             self.leapt = Some(round);
         }
     }
 
     /// It was not.
     pub(crate) fn rejected(&mut self) {
-        if self.pending.take().is_some() {
+        if std::mem::take(&mut self.is_pending) {
             self.longest = (self.longest / GROWTH).max(1.0);
         }
     }
 }
 
-/// After EM's update from `tally`: puts an extrapolated model on trial in its place, if there are
+/// After the update from `tally`: puts an extrapolated model on trial in its place, if there are
 /// three steps to extrapolate from and the model is a sound one.
 pub(crate) fn leap<F: Family>(state: &mut State<F>, tally: Tally<F::Moments>) {
     let scale = &state.floor.scale;
     let place = place(&state.model, scale);
     let leaps = &mut state.leaps;
-    let weight = tally.weight;
     leaps.steps.push(Step { moments: tally.moments, place });
     let [first, second, third] = leaps.steps.as_slice() else { return };
     let length = step_length(&first.place, &second.place, &third.place).min(leaps.longest);
@@ -92,18 +95,18 @@ pub(crate) fn leap<F: Family>(state: &mut State<F>, tally: Tally<F::Moments>) {
         moments.scale(length * length);
         moments.add_scaled(&second.moments, 2.0 * length * (1.0 - length));
         moments.add_scaled(&first.moments, (1.0 - length) * (1.0 - length));
-        let model = sound_model(&state.model.components, &moments, weight, &state.floor)?;
-        Some((moments, model))
+        sound_model(&state.model.components, &moments, &state.floor)
     });
     if length == leaps.longest {
         leaps.longest *= GROWTH;
     }
     leaps.steps.drain(..2);
-    if let Some((moments, model)) = found.flatten() {
-        leaps.pending = Some(Step { moments, place: self::place(&model, scale) });
+    if let Some(model) = found.flatten() {
+        leaps.is_pending = true;
         let least = state.likelihoods.last().copied().unwrap_or(f64::NEG_INFINITY);
         let instead = std::mem::replace(&mut state.model, model);
         state.trial = Some(Trial { instead, least });
+        state.tail.restart();
     }
 }
 
@@ -119,14 +122,11 @@ fn step_length(first: &[f64], second: &[f64], third: &[f64]) -> f64 {
 
 /// The model of extrapolated statistics, if these could be statistics: all weights positive, no
 /// component in need of repair or at the floor.
-fn sound_model<F: Family>(
-    previous: &F,
-    moments: &F::Moments,
-    weight: f64,
-    floor: &crate::family::Floor,
-) -> Option<Mixture<F>> {
-    let weights: Vec<f64> = (0..previous.n_components()).map(|k| moments.weight(k) / weight).collect();
-    if weights.iter().any(|&weight| !(weight > super::update::EMPTY_SHARE)) {
+fn sound_model<F: Family>(previous: &F, moments: &F::Moments, floor: &Floor) -> Option<Mixture<F>> {
+    // Their sum is that of the rows but for rounding, which extrapolation magnifies.
+    let total: f64 = (0..previous.n_components()).map(|k| moments.weight(k)).sum();
+    let weights: Vec<f64> = (0..previous.n_components()).map(|k| moments.weight(k) / total).collect();
+    if !weights.iter().all(|&weight| weight > EMPTY_SHARE) {
         return None;
     }
     let (components, outcomes) = previous.maximize(moments, &vec![Fate::Estimate; weights.len()], floor);

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::average::{Sum, Tail};
 use super::event::Event;
 use super::leap::{Leaps, Trial, leap};
-use super::stage::{half, hand_over};
-use super::termination::is_flat;
+use super::stage::{batch, half, hand_over};
+use super::termination::{BATCH, is_flat};
 use super::update::update;
 use super::{Algorithm, Observer, Options, SemResult, Termination};
 use crate::family::{Family, Floor};
@@ -195,7 +195,7 @@ impl<F: Family> Run<F> {
         let has_statistics = state.round < options.rounds;
         if state.stage(options) == Algorithm::Sem && options.result == SemResult::Average && has_statistics {
             let State { model, likelihoods, floor, tail, .. } = state;
-            tail.add(&model.components, tally, likelihoods, floor);
+            tail.add(&model.components, tally, likelihoods, batch(options), floor);
         }
     }
 
@@ -253,7 +253,7 @@ impl<F: Family> Run<F> {
         let has_settled = match state.stage(options) {
             Algorithm::Sem => {
                 let is_alone = options.algorithm == Algorithm::Sem;
-                return (is_alone && is_flat(likelihoods)).then_some(Termination::Flat);
+                return (is_alone && is_flat(likelihoods, BATCH)).then_some(Termination::Flat);
             }
             Algorithm::Saem => is_settled(3, half(options)),
             // An extrapolated model says nothing about the size of EM's steps.
@@ -280,7 +280,7 @@ fn advance<F: Family, E: Engine<F>>(
         return hand_over(engine, options, state, &tally);
     }
     let n_repairs = update(engine, options, state, &tally)?;
-    if options.accelerate && state.stage(options) == Algorithm::Em {
+    if options.accelerate {
         if state.repaired == Some(state.round + 1) {
             state.leaps.restart();
         } else {

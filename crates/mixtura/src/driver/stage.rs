@@ -3,7 +3,7 @@
 use super::event::{EventKind, record};
 use super::leap::Trial;
 use super::run::State;
-use super::termination::is_flat;
+use super::termination::{BATCH, SHORT_BATCH, has_levelled};
 use super::update::update;
 use super::{Algorithm, Options, SemResult};
 use crate::Error;
@@ -23,8 +23,13 @@ impl<F: Family> State<F> {
     /// Whether the coming round is the last of `auto`'s SEM.
     pub(crate) fn hands_over(&self, options: &Options) -> bool {
         let is_sem = options.algorithm == Algorithm::Auto && self.stage(options) == Algorithm::Sem;
-        is_sem && (is_flat(&self.likelihoods) || self.round + 1 >= half(options))
+        is_sem && (has_levelled(&self.likelihoods) || self.round + 1 >= half(options))
     }
+}
+
+/// Rounds in a batch of SEM.
+pub(crate) fn batch(options: &Options) -> usize {
+    if options.algorithm == Algorithm::Auto { SHORT_BATCH } else { BATCH }
 }
 
 /// Rounds of SAEM's and `auto`'s first part.
@@ -61,6 +66,7 @@ pub(crate) fn hand_over<F: Family, E: Engine<F>>(
         _ => n_repairs = update(engine, options, state, tally)?,
     }
     state.tail.restart();
+    state.leaps.restart();
     state.em_since = Some(round);
     Ok(n_repairs)
 }

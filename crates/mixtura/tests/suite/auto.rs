@@ -23,21 +23,35 @@ impl Observer for Trace {
     }
 }
 
+/// Small data are noisy: SEM is flat after its first two batches of five rounds.
 #[test]
 fn sem_hands_its_average_over_to_em() {
-    let (rows, truth) = artificial(4000, 3, 3, 231);
-    let engine = Recording::new(&rows);
-    let found = fit(&engine, 3, &Start::Model(truth), &auto(), &Quiet).unwrap();
-    assert_eq!(found.termination, Termination::Converged);
-    let passes = engine.statistics();
-    let n_sem = passes.iter().take_while(|(pass, _)| matches!(pass.assignment, Assignment::Sampled(_))).count();
-    assert!(passes[n_sem..].iter().all(|(pass, _)| pass.assignment == Assignment::Soft));
-    // A batch ended there, and no pass was made that is not a round.
-    assert_eq!((n_sem % 10, passes.len() as u64), (0, found.rounds + 1));
-    let tail: Vec<&Statistics> = passes[n_sem - 20..n_sem].iter().map(|(_, tally)| tally).collect();
-    let floor = Floor::new(engine.summary(), 1e-9, 0.0);
-    let (first_of_em, _) = &passes[n_sem];
-    assert_models_close(&first_of_em.model, &model_of(&tail, &found.model.components, &floor), 1e-12);
+    let mut n_averages = 0;
+    for seed in 0..10 {
+        let (rows, truth) = artificial(1000, 3, 3, 231);
+        let engine = Recording::new(&rows);
+        let found = fit(&engine, 3, &Start::Model(truth), &Options { seed, ..auto() }, &Quiet).unwrap();
+        assert_eq!(found.termination, Termination::Converged);
+        let passes = engine.statistics();
+        let n_sem = passes.iter().take_while(|(pass, _)| matches!(pass.assignment, Assignment::Sampled(_))).count();
+        assert!(n_sem >= 10 && passes[n_sem..].iter().all(|(pass, _)| pass.assignment == Assignment::Soft));
+        // No pass was made that is not a round, unless an average gave way.
+        if n_sem > 10 || passes.len() as u64 > found.rounds + 1 {
+            continue;
+        }
+        let tail: Vec<&Statistics> = passes[..10].iter().map(|(_, tally)| tally).collect();
+        let floor = Floor::new(engine.summary(), 1e-9, 0.0);
+        let expected = model_of(&tail, &found.model.components, &floor);
+        let (first_of_em, _) = &passes[n_sem];
+        // A fall alone hands the best model over.
+        if (first_of_em.model.weights[0] - expected.weights[0]).abs() < 1e-12 {
+            assert_models_close(&first_of_em.model, &expected, 1e-12);
+            n_averages += 1;
+        } else {
+            assert!(passes[..n_sem].iter().any(|(pass, _)| pass.model == first_of_em.model));
+        }
+    }
+    assert!(n_averages >= 2, "{n_averages} of 10");
 }
 
 #[test]
@@ -82,17 +96,23 @@ fn an_average_below_the_best_model_gives_way_within_the_round() {
     let (rows, truth) = artificial(2000, 2, 3, 233);
     let em = fit_rows(&rows, 3, &Start::Model(truth.clone()), &Options { tolerance: 1e-12, ..Options::default() });
     let em = em.unwrap();
-    let engine = Recording::new(&rows);
-    let mut state = State::new(truth, 0, Floor::new(engine.summary(), 1e-9, 0.0));
-    // EM's model has the highest likelihood of all: no average is above it.
-    state.best = Some((em.model.clone(), em.mean_ln_likelihood));
-    let mut run = Run::new(state);
-    run.go(&engine, &auto(), &Quiet).unwrap();
-    let since = run.state().em_since.unwrap();
-    assert!((run.state().likelihoods[since as usize] - em.mean_ln_likelihood).abs() < 1e-12);
-    assert!(run.result().1 >= em.mean_ln_likelihood - 1e-12);
-    // One pass too many: the average's.
-    assert_eq!(engine.statistics().len() as u64, run.state().round + 2);
+    let mut n_tried = 0;
+    for seed in 0..10 {
+        let engine = Recording::new(&rows);
+        let mut state = State::new(truth.clone(), 0, Floor::new(engine.summary(), 1e-9, 0.0));
+        // EM's model has the highest likelihood of all: no average is above it.
+        state.best = Some((em.model.clone(), em.mean_ln_likelihood));
+        let mut run = Run::new(state);
+        run.go(&engine, &Options { seed, ..auto() }, &Quiet).unwrap();
+        let since = run.state().em_since.unwrap();
+        assert!((run.state().likelihoods[since as usize] - em.mean_ln_likelihood).abs() < 1e-12);
+        assert!(run.result().1 >= em.mean_ln_likelihood - 1e-12);
+        // One pass more than rounds, and one more if there was an average to try.
+        let n_more = engine.statistics().len() as u64 - run.state().round;
+        assert!((1..=2).contains(&n_more));
+        n_tried += n_more - 1;
+    }
+    assert!(n_tried >= 2, "{n_tried} of 10");
 }
 
 /// Runs of every kind, saved and continued in every round.
