@@ -23,6 +23,7 @@ use crate::{interrupt, output, talk};
 /// Fit a mixture model to data
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
 pub(crate) struct FitArguments {
     #[command(flatten)]
     data: DataArguments,
@@ -31,8 +32,8 @@ pub(crate) struct FitArguments {
     #[arg(short = 'k', value_name = "K", value_parser = at_least_one)]
     n_components: usize,
 
-    /// How posteriors become weights
-    #[arg(long, value_enum, default_value_t = AlgorithmName::Em)]
+    /// The algorithm: how posteriors become weights
+    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
     algorithm: AlgorithmName,
 
     /// Which of SEM's models is the answer
@@ -43,7 +44,7 @@ pub(crate) struct FitArguments {
     #[arg(long)]
     guard: bool,
 
-    /// With EM or auto: extrapolate EM's steps where that does not lower the likelihood
+    /// With em or auto: extrapolate the steps where that does not lower the likelihood
     #[arg(long)]
     accelerate: bool,
 
@@ -179,6 +180,9 @@ enum Init {
     KmeansPlusPlus,
     /// Rows drawn at random, as in the paper
     Random,
+    /// The best of several short runs of EM, on a sample
+    #[value(name = "short-em")]
+    ShortEm,
 }
 
 impl FitArguments {
@@ -216,6 +220,7 @@ impl FitArguments {
 pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
     let model_input = arguments.init_model.clone().map(Input::Path);
     let inputs: Vec<&Input> = std::iter::once(&arguments.data.data).chain(&model_input).collect();
+    check_companions(arguments)?;
     output::check(&[arguments.output.as_ref(), arguments.trace.as_ref()], &inputs)?;
     if let Some(n_threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
@@ -254,6 +259,18 @@ pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
     report(arguments, &file, &fit, &watch)?;
     let interrupted = fit.termination == Termination::Interrupted;
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
+}
+
+/// Refuses options that the algorithm has no use for.
+fn check_companions(arguments: &FitArguments) -> anyhow::Result<()> {
+    let is_auto = matches!(arguments.algorithm, AlgorithmName::Auto);
+    if arguments.guard && !is_auto {
+        return Err(Usage("--guard needs --algorithm auto".into()).into());
+    }
+    if arguments.accelerate && !is_auto && !matches!(arguments.algorithm, AlgorithmName::Em) {
+        return Err(Usage("--accelerate needs --algorithm em or auto".into()).into());
+    }
+    Ok(())
 }
 
 /// Reads the data; with an initial model that names its columns, those.
@@ -298,6 +315,7 @@ fn start(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) ->
         _ if arguments.labels.is_some() => Start::Labels,
         Init::KmeansPlusPlus => Start::KmeansPlusPlus,
         Init::Random => Start::Random,
+        Init::ShortEm => Start::ShortEm,
     })
 }
 
