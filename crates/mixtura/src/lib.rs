@@ -28,6 +28,7 @@ pub mod generate;
 #[doc(hidden)]
 pub mod internals;
 mod kernels;
+pub mod matching;
 mod model;
 pub mod pass;
 pub mod random;

@@ -26,6 +26,7 @@ const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refu
 /// Fit a mixture model to data
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
 pub(crate) struct FitArguments {
     #[command(flatten)]
     data: DataArguments,
@@ -34,13 +35,21 @@ pub(crate) struct FitArguments {
     #[arg(short = 'k', value_name = "K", value_parser = at_least_one)]
     n_components: usize,
 
-    /// How posteriors become weights
-    #[arg(long, value_enum, default_value_t = AlgorithmName::Em)]
+    /// The algorithm: how posteriors become weights
+    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
     algorithm: AlgorithmName,
 
     /// Which of SEM's models is the answer
-    #[arg(long, value_enum, default_value_t = ResultName::Best)]
+    #[arg(long, value_enum, default_value_t = ResultName::Average)]
     result: ResultName,
+
+    /// With auto: run EM from the same start as well, and keep the better
+    #[arg(long)]
+    guard: bool,
+
+    /// With em or auto: extrapolate the steps where that does not lower the likelihood
+    #[arg(long)]
+    accelerate: bool,
 
     /// Structure of the covariance matrices [default: that of the initial model, else full]
     #[arg(long, value_enum)]
@@ -131,10 +140,16 @@ enum AlgorithmName {
     Sem,
     /// Classification EM
     Cem,
+    /// Stochastic approximation EM: SEM, then averaged statistics
+    Saem,
+    /// SEM while it rises, then EM from its result
+    Auto,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ResultName {
+    /// The model of the statistics averaged over the flat end; the best if that is better
+    Average,
     /// The model of highest likelihood
     Best,
     /// The last model
@@ -176,6 +191,9 @@ enum Init {
     KmeansPlusPlus,
     /// Rows drawn at random, as in the paper
     Random,
+    /// The best of several short runs of EM, on a sample
+    #[value(name = "short-em")]
+    ShortEm,
 }
 
 impl FitArguments {
@@ -185,8 +203,13 @@ impl FitArguments {
                 AlgorithmName::Em => Algorithm::Em,
                 AlgorithmName::Sem => Algorithm::Sem,
                 AlgorithmName::Cem => Algorithm::Cem,
+                AlgorithmName::Saem => Algorithm::Saem,
+                AlgorithmName::Auto => Algorithm::Auto,
             },
+            guard: self.guard,
+            accelerate: self.accelerate,
             result: match self.result {
+                ResultName::Average => SemResult::Average,
                 ResultName::Best => SemResult::Best,
                 ResultName::Last => SemResult::Last,
             },
@@ -208,6 +231,7 @@ impl FitArguments {
 pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
     let model_input = arguments.init_model.clone().map(Input::Path);
     let inputs: Vec<&Input> = std::iter::once(&arguments.data.data).chain(&model_input).collect();
+    check_companions(arguments)?;
     output::check(&[arguments.output.as_ref(), arguments.trace.as_ref()], &inputs)?;
     if let Some(n_threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
@@ -287,6 +311,18 @@ where
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
 }
 
+/// Refuses options that the algorithm has no use for.
+fn check_companions(arguments: &FitArguments) -> anyhow::Result<()> {
+    let is_auto = matches!(arguments.algorithm, AlgorithmName::Auto);
+    if arguments.guard && !is_auto {
+        return Err(Usage("--guard needs --algorithm auto".into()).into());
+    }
+    if arguments.accelerate && !is_auto && !matches!(arguments.algorithm, AlgorithmName::Em) {
+        return Err(Usage("--accelerate needs --algorithm em or auto".into()).into());
+    }
+    Ok(())
+}
+
 /// Reads the data; with an initial model that names its columns, those.
 fn read(arguments: &FitArguments, start: Option<&ModelFile>) -> anyhow::Result<Table> {
     if let (Some(model), None) = (start, &arguments.labels) {
@@ -335,6 +371,7 @@ where
         _ if arguments.labels.is_some() => Start::Labels,
         Init::KmeansPlusPlus => Start::KmeansPlusPlus,
         Init::Random => Start::Random,
+        Init::ShortEm => Start::ShortEm,
     })
 }
 
@@ -348,7 +385,7 @@ fn finished_model<F: Family>(arguments: &FitArguments, fit: &Fit<F>, rows: &Rows
 
 fn report<F: Family>(arguments: &FitArguments, file: &ModelFile, fit: &Fit<F>, watch: &Watch) -> anyhow::Result<()> {
     if let Some(path) = &arguments.trace {
-        output::text(Some(path), &watch.trace_csv(fit.winner as u64))?;
+        output::text(Some(path), &watch.trace_csv(fit.observed))?;
     }
     if let Some(path) = &arguments.output {
         output::text(Some(path), &file.to_json())?;
@@ -375,6 +412,8 @@ pub(crate) fn name(algorithm: Algorithm) -> &'static str {
         Algorithm::Em => "EM",
         Algorithm::Sem => "SEM",
         Algorithm::Cem => "CEM",
+        Algorithm::Saem => "SAEM",
+        Algorithm::Auto => "auto",
     }
 }
 
@@ -433,6 +472,7 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
             let spread = number(fit.mean_ln_likelihood - least);
             talk::warning(&format!("restarts disagree by up to {spread} nats a row: there are several local maxima"));
         }
+        EventKind::GuardWon => talk::notice("EM from the same start ended higher than auto, and was kept (--guard)"),
         EventKind::FractionalWeights => {
             talk::notice("weights are not whole numbers: each row's drawn label carries its whole weight");
         }

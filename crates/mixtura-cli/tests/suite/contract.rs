@@ -54,7 +54,7 @@ fn a_trace_has_a_row_for_every_model() {
 fn the_same_fit_gives_the_same_file_on_any_number_of_threads() {
     let folder = folder();
     succeed(folder.path(), "generate -d 3 -k 3 -n 9000 -o d.npy");
-    for algorithm in ["em", "sem", "cem"] {
+    for algorithm in ["em", "sem", "cem", "saem", "auto"] {
         let fit = |threads: u32| {
             let line =
                 format!("fit d.npy -k 3 --algorithm {algorithm} --rounds 15 --restarts 2 --seed 9 --threads {threads}");
@@ -65,6 +65,26 @@ fn the_same_fit_gives_the_same_file_on_any_number_of_threads() {
             assert_eq!(one, fit(threads));
         }
     }
+}
+
+#[test]
+fn a_trace_holds_the_guard_if_it_won_and_every_round_of_auto_else() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 2 -k 5 -n 600 --seed 3 -o d.csv");
+    let (mut n_won, mut n_lost) = (0, 0);
+    for seed in 0..8 {
+        let line = "fit d.csv -k 5 --init random --guard --accelerate --restarts 2 --trace t.csv -o m.json";
+        succeed(folder.path(), &format!("{line} --seed {seed}"));
+        let model = json(&fs::read_to_string(folder.path().join("m.json")).unwrap());
+        let trace = fs::read_to_string(folder.path().join("t.csv")).unwrap();
+        assert_eq!(model["fit"]["algorithm"].as_str(), Some("auto"));
+        assert_eq!(model["fit"]["rounds"].as_u64(), Some(trace.lines().count() as u64 - 2));
+        let last: f64 = trace.lines().last().unwrap().split(',').nth(1).unwrap().parse().unwrap();
+        assert_eq!(model["fit"]["mean_log_likelihood"].as_f64(), Some(last));
+        let won = model["fit"]["events"].as_array().unwrap().iter().any(|event| event["kind"] == "guard-won");
+        if won { n_won += 1 } else { n_lost += 1 }
+    }
+    assert!(n_won > 0 && n_lost > 0, "{n_won} {n_lost}: other seeds, please");
 }
 
 #[test]
@@ -108,9 +128,12 @@ fn columns_are_matched_by_name_and_else_by_position() {
 fn a_fit_continues_from_its_own_model() {
     let folder = folder();
     succeed(folder.path(), "generate -d 2 -k 3 -n 2000 --seed 3 -o d.csv");
-    succeed(folder.path(), "fit d.csv -k 3 --tolerance 0 --rounds 20 -o whole.json --init random");
-    succeed(folder.path(), "fit d.csv -k 3 --tolerance 0 --rounds 8 -o half.json --init random");
-    succeed(folder.path(), "fit d.csv -k 3 --tolerance 0 --rounds 12 -o rest.json --init-model half.json");
+    succeed(folder.path(), "fit d.csv -k 3 --algorithm em --tolerance 0 --rounds 20 -o whole.json --init random");
+    succeed(folder.path(), "fit d.csv -k 3 --algorithm em --tolerance 0 --rounds 8 -o half.json --init random");
+    succeed(
+        folder.path(),
+        "fit d.csv -k 3 --algorithm em --tolerance 0 --rounds 12 -o rest.json --init-model half.json",
+    );
     let parameters = |name: &str| {
         let model = json(&fs::read_to_string(folder.path().join(name)).unwrap());
         (model["weights"].clone(), model["means"].clone(), model["covariances"].clone())
@@ -122,8 +145,11 @@ fn a_fit_continues_from_its_own_model() {
 fn normalised_fits_speak_the_datas_units() {
     let folder = folder();
     succeed(folder.path(), SMALL);
-    succeed(folder.path(), "fit d.csv -k 2 --normalize --rounds 30 --tolerance 0 -o n.json --trace t.csv");
-    succeed(folder.path(), "fit d.csv -k 2 --rounds 30 --tolerance 0 -o p.json");
+    succeed(
+        folder.path(),
+        "fit d.csv -k 2 --algorithm em --normalize --rounds 30 --tolerance 0 -o n.json --trace t.csv",
+    );
+    succeed(folder.path(), "fit d.csv -k 2 --algorithm em --rounds 30 --tolerance 0 -o p.json");
     let read = |name: &str| json(&fs::read_to_string(folder.path().join(name)).unwrap());
     let (a, b) = (read("n.json"), read("p.json"));
     let likelihood = |model: &serde_json::Value| model["fit"]["mean_log_likelihood"].as_f64().unwrap();
@@ -161,7 +187,7 @@ fn stdout_carries_data_and_quiet_is_quiet() {
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("warning: not converged after 2 rounds"));
     let table = succeed(folder.path(), "fit d.csv -k 2 --format table").stdout;
-    assert!(table.starts_with("Gaussian mixture, full covariances, 2 columns\n2 components, EM converged after"));
+    assert!(table.starts_with("Gaussian mixture, full covariances, 2 columns\n2 components, auto converged after"));
 }
 
 #[test]

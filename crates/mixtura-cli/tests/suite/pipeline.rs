@@ -65,14 +65,25 @@ fn generated_rows_of_several_sizes_come_from_one_mixture() {
 fn all_algorithms_run_and_say_so() {
     let folder = folder();
     succeed(folder.path(), "generate -d 2 -k 3 -n 4000 --seed 1 -o d.csv");
-    for algorithm in ["em", "sem", "cem"] {
-        for result in ["best", "last"] {
+    for algorithm in ["em", "sem", "cem", "saem", "auto"] {
+        for result in ["average", "best", "last"] {
             let line = format!("fit d.csv -k 3 --algorithm {algorithm} --result {result} --restarts 2 --sort");
             let model = json(&succeed(folder.path(), &line).stdout);
             assert_eq!(model["fit"]["algorithm"].as_str(), Some(algorithm));
             let weights = numbers(&model["weights"]);
             assert!(weights.windows(2).all(|pair| pair[0] >= pair[1]));
         }
+    }
+}
+
+#[test]
+fn all_starts_run_and_the_default_is_auto() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 2 -k 3 -n 4000 --seed 1 -o d.csv");
+    for init in ["kmeans++", "random", "short-em"] {
+        let model = json(&succeed(folder.path(), &format!("fit d.csv -k 3 --init {init} --guard")).stdout);
+        assert_eq!(model["fit"]["algorithm"].as_str(), Some("auto"));
+        assert_eq!(model["fit"]["converged"].as_bool(), Some(true));
     }
 }
 

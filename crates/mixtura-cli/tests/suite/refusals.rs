@@ -81,6 +81,11 @@ fn bad_options_are_refused() {
         "--algorithm magic",
         "--covariance round",
         "--seed -1",
+        "--algorithm em --guard",
+        "--algorithm sem --accelerate",
+        "--algorithm cem --accelerate",
+        "--algorithm saem --accelerate",
+        "--result median",
         "--no-such-option",
     ] {
         refused(&data, &format!("fit d.csv -k 1 -o m.json {option}"), 2, &[]);

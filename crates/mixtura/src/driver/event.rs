@@ -38,6 +38,8 @@ pub enum EventKind {
     RoundLimit,
     /// Restarts ended with likelihoods that differ by more than the tolerance.
     RestartsDisagree,
+    /// EM from the same start ended with a higher likelihood than `auto`, and was kept.
+    GuardWon,
     /// Row weights are not whole numbers, so each row's label carried its whole weight.
     FractionalWeights,
 }

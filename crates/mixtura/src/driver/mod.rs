@@ -1,9 +1,13 @@
 //! Drives a fit: restarts, rounds, convergence; the one loop is [`Run::go`].
 
+mod average;
 mod event;
+mod guard;
+mod leap;
 mod observer;
 mod options;
 mod run;
+mod stage;
 mod termination;
 mod update;
 
@@ -16,6 +20,7 @@ pub use termination::Termination;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use self::guard::{Attempt, guarded};
 use crate::family::{Family, Floor};
 use crate::pass::{Engine, Threads};
 use crate::start::start as first_model;
@@ -37,6 +42,9 @@ pub struct Fit<F: Family> {
     pub restarts: Vec<f64>,
     /// Which of them won, from 0.
     pub winner: usize,
+    /// Under which number observers saw it: its own or, if the guard's EM won, that plus the number
+    /// of restarts.
+    pub observed: u64,
     /// What happened on the way of the restart that won.
     pub events: Vec<Event>,
 }
@@ -65,15 +73,16 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
     options.check()?;
     check_components(engine, n_components, start)?;
     let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
-    let restart = |restart: u64| -> Result<Run<F>, Error> {
+    let restart = |restart: u64| -> Result<Attempt<F>, Error> {
         let model = first_model(engine, n_components, start, (options.seed, restart), &floor)?;
-        let mut run = Run::new(State::new(model, restart, floor.clone()));
+        let mut run = Run::new(State::new(model.clone(), restart, floor.clone()));
         run.go(engine, options, observer)?;
-        Ok(run)
+        let attempt = Attempt { run, observed: restart };
+        if options.guard { guarded(attempt, model, engine, options, observer) } else { Ok(attempt) }
     };
     // Few chunks leave threads idle within a round; then restarts share them.
     let side_by_side = engine.n_chunks() < 2 * rayon::current_num_threads();
-    let runs: Vec<Run<F>> = if side_by_side {
+    let runs: Vec<Attempt<F>> = if side_by_side {
         (0..options.restarts).into_par_iter().map(restart).collect::<Result<_, _>>()?
     } else {
         let mut runs = Vec::new();
@@ -109,20 +118,24 @@ fn check_components<F: Family>(engine: &impl Engine<F>, n_components: usize, sta
     Ok(())
 }
 
-fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Options) -> Fit<F> {
-    let restarts: Vec<f64> = runs.iter().map(|run| run.result().1).collect();
+fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options: &Options) -> Fit<F> {
+    let restarts: Vec<f64> = attempts.iter().map(|attempt| attempt.run.result().1).collect();
     let mut winner = 0;
     for (number, likelihood) in restarts.iter().enumerate() {
         if *likelihood > restarts[winner] {
             winner = number;
         }
     }
-    let run = &runs[winner];
+    let Attempt { run, observed } = &attempts[winner];
     let mut events = run.state().events.clone();
+    if *observed != winner as u64 {
+        event::record(&mut events, EventKind::GuardWon, None, 0);
+    }
     if run.termination() == Termination::RoundLimit && options.tolerance > 0.0 {
         event::record(&mut events, EventKind::RoundLimit, None, run.state().round);
     }
-    if options.algorithm == Algorithm::Sem && engine.is_weighted() && !engine.summary().whole_weights {
+    let is_sampled = !matches!(options.algorithm, Algorithm::Em | Algorithm::Cem);
+    if is_sampled && engine.is_weighted() && !engine.summary().whole_weights {
         event::record(&mut events, EventKind::FractionalWeights, None, 0);
     }
     let least = restarts.iter().copied().fold(f64::INFINITY, f64::min);
@@ -136,15 +149,16 @@ fn best_of<F: Family>(runs: &[Run<F>], engine: &impl Engine<F>, options: &Option
         termination: run.termination(),
         restarts,
         winner,
+        observed: *observed,
         events,
     }
 }
 
-/// How far likelihoods of one and the same answer may lie apart: rounding, and for SEM the range of
-/// its last rounds.
+/// How far likelihoods of one and the same answer may lie apart: rounding, and for SEM and SAEM the
+/// range of its last rounds.
 fn noise<F: Family>(state: &State<F>, options: &Options) -> f64 {
     const ROUNDING: f64 = 1e-9;
-    if options.algorithm != Algorithm::Sem {
+    if !matches!(options.algorithm, Algorithm::Sem | Algorithm::Saem) {
         return ROUNDING;
     }
     let last = state.likelihoods.iter().rev().take(20);

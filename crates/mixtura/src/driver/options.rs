@@ -16,14 +16,22 @@ pub enum Algorithm {
     Sem,
     /// Classification EM: rows belong to their most probable components (Celeux and Govaert 1992).
     Cem,
+    /// Stochastic approximation EM (Delyon, Lavielle and Moulines 1999): SEM for the first half of the
+    /// rounds, then models of statistics averaged with gains 1, 1/2, 1/3, …
+    Saem,
+    /// SEM until its likelihood is flat, for at most half of the rounds; then EM from its result.
+    Auto,
 }
 
 /// Which of SEM's models is the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SemResult {
-    /// The one of highest likelihood among all that were visited.
+    /// The one that maximises the likelihood of the statistics averaged over the rounds in which the
+    /// likelihood was flat; the best if there were none, or if that is better.
     #[default]
+    Average,
+    /// The one of highest likelihood among all that were visited.
     Best,
     /// The last one.
     Last,
@@ -44,12 +52,17 @@ pub enum SemResult {
 pub struct Options {
     /// The algorithm; default EM.
     pub algorithm: Algorithm,
-    /// Which of SEM's models is the answer; default the best.
+    /// Which of SEM's models is the answer; default the average.
     pub result: SemResult,
+    /// With `Auto`: run EM from the same start as well, and keep the better; default no.
+    pub guard: bool,
+    /// With EM or `Auto`: extrapolate the steps, where that does not lower the likelihood; default no.
+    pub accelerate: bool,
     /// Limit on rounds, at least 0; default 1000.
     pub rounds: u64,
-    /// EM and CEM stop when the mean log-likelihood changes by less, in nats a row; at least 0,
-    /// default 1e-6. With 0 every algorithm runs exactly `rounds` rounds.
+    /// EM and CEM stop when the mean log-likelihood changes by less, in nats a row, SAEM in its
+    /// second half when it does so three times running; at least 0, default 1e-6. With 0 every
+    /// algorithm runs exactly `rounds` rounds.
     pub tolerance: f64,
     /// Number of starts, at least 1; default 1.
     pub restarts: u64,
@@ -69,6 +82,8 @@ impl Default for Options {
         Self {
             algorithm: Algorithm::default(),
             result: SemResult::default(),
+            guard: false,
+            accelerate: false,
             rounds: 1000,
             tolerance: 1e-6,
             restarts: 1,
@@ -95,6 +110,22 @@ impl Options {
         }
         if self.restarts == 0 {
             return Err(Error::Option { option: "restarts", expected: "at least 1", value: "0".into() });
+        }
+        self.check_companions()
+    }
+
+    /// Refuses options that the algorithm has no use for.
+    fn check_companions(&self) -> Result<(), Error> {
+        let is_em = matches!(self.algorithm, Algorithm::Em | Algorithm::Auto);
+        let companions = [
+            ("guard", self.guard, self.algorithm == Algorithm::Auto, "used with the algorithm auto"),
+            ("accelerate", self.accelerate, is_em, "used with the algorithm em or auto"),
+        ];
+        for (option, is_wanted, is_allowed, expected) in companions {
+            if is_wanted && !is_allowed {
+                let value = format!("with {}", format!("{:?}", self.algorithm).to_lowercase());
+                return Err(Error::Option { option, expected, value });
+            }
         }
         Ok(())
     }

@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::average::{Sum, Tail};
 use super::event::Event;
-use super::termination::is_flat;
+use super::leap::{Leaps, Trial, leap};
+use super::stage::{batch, half, hand_over};
+use super::termination::{BATCH, is_flat};
 use super::update::update;
 use super::{Algorithm, Observer, Options, SemResult, Termination};
 use crate::family::{Family, Floor};
-use crate::pass::{Assignment, Engine, Pass, Precision};
+use crate::pass::{Assignment, Engine, Pass, Precision, Tally};
 use crate::random::{Address, Purpose};
 use crate::{Error, Mixture};
 
@@ -33,6 +36,16 @@ pub struct State<F: Family> {
     pub repaired: Option<u64>,
     /// What happened so far.
     pub events: Vec<Event>,
+    /// Statistics for SEM's average.
+    pub(crate) tail: Tail<F>,
+    /// SAEM's averaged statistics.
+    pub(crate) average: Option<Sum<F::Moments>>,
+    /// Rounds after which `auto`'s SEM handed over to EM.
+    pub em_since: Option<u64>,
+    /// Set while the model has to prove itself.
+    pub(crate) trial: Option<Trial<F>>,
+    /// EM's last steps, to extrapolate from.
+    pub(crate) leaps: Leaps<F>,
 }
 
 impl<F: Family> State<F> {
@@ -49,7 +62,17 @@ impl<F: Family> State<F> {
             reseeds,
             repaired: None,
             events: Vec::new(),
+            tail: Tail::new(),
+            average: None,
+            em_since: None,
+            trial: None,
+            leaps: Leaps::new(),
         }
+    }
+
+    /// Over how many rounds SEM's statistics are averaged so far; 0 while its likelihood is not flat.
+    pub fn n_averaged(&self) -> u64 {
+        self.tail.n_rounds()
     }
 }
 
@@ -78,32 +101,30 @@ impl<F: Family> Run<F> {
         self.termination
     }
 
+    /// Says that someone asked for the end, though the run itself had come to one.
+    pub(crate) fn interrupt(&mut self) {
+        self.termination = Termination::Interrupted;
+    }
+
     /// The one loop: model → pass → statistics → model, until a stopping rule holds.
     ///
     /// The likelihood of a model falls out of the pass that makes the next one, so the last model
     /// costs one pass more.
     pub fn go<E: Engine<F>>(&mut self, engine: &E, options: &Options, observer: &dyn Observer) -> Result<(), Error> {
-        let centre = &engine.summary().centre;
         loop {
             let (restart, round) = (self.state.restart, self.state.round);
             observer.pass_started(restart, round);
-            let assignment = self.assignment(options);
-            let pass = Pass {
-                model: self.state.model.clone(),
-                centre: centre.clone(),
-                assignment,
-                precision: options.precision,
-            };
-            let tally = engine.run(&pass)?;
+            let tally = self.pass(engine, options)?;
             let likelihood = tally.mean_ln_likelihood();
             self.note(likelihood);
             observer.evaluated(restart, round, likelihood);
+            self.remember(options, &tally);
             if let Some(termination) = self.verdict(options, observer) {
                 self.termination = termination;
                 self.answer = self.answer(engine, options)?;
                 return Ok(());
             }
-            let n_repairs = update(engine, options, &mut self.state, &tally)?;
+            let n_repairs = advance(engine, options, &mut self.state, tally)?;
             self.state.round += 1;
             observer.updated(restart, self.state.round, n_repairs);
         }
@@ -114,30 +135,78 @@ impl<F: Family> Run<F> {
         (&self.answer.0, self.answer.1)
     }
 
+    /// One pass under the model; if that was on trial and is not good enough, one more under the
+    /// model to take instead.
+    fn pass<E: Engine<F>>(&mut self, engine: &E, options: &Options) -> Result<Tally<F::Moments>, Error> {
+        let tally = self.pass_once(engine, options)?;
+        let Some(trial) = self.state.trial.take() else { return Ok(tally) };
+        if tally.mean_ln_likelihood() >= trial.least {
+            self.state.leaps.accepted(self.state.round);
+            return Ok(tally);
+        }
+        self.state.leaps.rejected();
+        self.state.model = trial.instead;
+        self.pass_once(engine, options)
+    }
+
+    fn pass_once<E: Engine<F>>(&self, engine: &E, options: &Options) -> Result<Tally<F::Moments>, Error> {
+        engine.run(&Pass {
+            model: self.state.model.clone(),
+            centre: engine.summary().centre.clone(),
+            assignment: self.assignment(options),
+            precision: options.precision,
+        })
+    }
+
     /// For SEM as the options say, else the last model; the best if interrupted. A likelihood that
     /// came from a pass in single precision is evaluated anew.
     fn answer<E: Engine<F>>(&self, engine: &E, options: &Options) -> Result<(Mixture<F>, f64), Error> {
-        let is_sem = options.algorithm == Algorithm::Sem;
-        let wants_best = is_sem && options.result == SemResult::Best || self.termination == Termination::Interrupted;
-        let last = (self.state.model.clone(), self.state.likelihoods.last().copied().unwrap_or(f64::NAN));
-        let (model, likelihood) = self.state.best.clone().filter(|_| wants_best).unwrap_or(last);
-        if !is_sem || options.precision == Precision::Double {
-            return Ok((model, likelihood));
+        let state = &self.state;
+        let stage = state.stage(options);
+        let last = (state.model.clone(), state.likelihoods.last().copied().unwrap_or(f64::NAN));
+        let is_double = options.precision == Precision::Double || matches!(stage, Algorithm::Em | Algorithm::Cem);
+        let in_double = |found: (Mixture<F>, f64)| if is_double { Ok(found) } else { evaluated(engine, found.0) };
+        let best = || state.best.clone().unwrap_or_else(|| last.clone());
+        if self.termination == Termination::Interrupted {
+            return in_double(best());
         }
-        let centre = engine.summary().centre.clone();
-        let pass = Pass { model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
-        let tally = engine.run(&pass)?;
-        Ok((pass.model, tally.mean_ln_likelihood()))
+        match (stage, options.result) {
+            (Algorithm::Sem, SemResult::Best) => in_double(best()),
+            (Algorithm::Sem, SemResult::Average) => {
+                let best = in_double(best())?;
+                let Some((average, _)) = state.tail.model(&state.model.components, &state.floor) else {
+                    return Ok(best);
+                };
+                let average = evaluated(engine, average)?;
+                Ok(if average.1 >= best.1 { average } else { best })
+            }
+            // EM may end below SEM's best model if it began below it, or had to repair.
+            (Algorithm::Em, _) if options.algorithm == Algorithm::Auto && best().1 > last.1 => {
+                let best = evaluated(engine, best().0)?;
+                Ok(if best.1 > last.1 { best } else { last })
+            }
+            _ => in_double(last),
+        }
+    }
+
+    /// Keeps statistics that a later answer may be made of.
+    fn remember(&mut self, options: &Options, tally: &Tally<F::Moments>) {
+        let state = &mut self.state;
+        let has_statistics = state.round < options.rounds;
+        if state.stage(options) == Algorithm::Sem && options.result == SemResult::Average && has_statistics {
+            let State { model, likelihoods, floor, tail, .. } = state;
+            tail.add(&model.components, tally, likelihoods, batch(options), floor);
+        }
     }
 
     fn assignment(&self, options: &Options) -> Assignment {
         if self.state.round >= options.rounds {
             return Assignment::Evaluate;
         }
-        match options.algorithm {
-            Algorithm::Em => Assignment::Soft,
+        match self.state.stage(options) {
+            Algorithm::Em | Algorithm::Auto => Assignment::Soft,
             Algorithm::Cem => Assignment::Hard,
-            Algorithm::Sem => Assignment::Sampled(Address {
+            Algorithm::Sem | Algorithm::Saem => Assignment::Sampled(Address {
                 seed: options.seed,
                 restart: self.state.restart,
                 round: self.state.round,
@@ -147,13 +216,16 @@ impl<F: Family> Run<F> {
     }
 
     fn note(&mut self, likelihood: f64) {
+        let state = &mut self.state;
         // A run that was interrupted and goes on evaluates its last model again.
-        self.state.likelihoods.truncate(self.state.round as usize);
-        self.state.likelihoods.push(likelihood);
-        // Of models that differ by rounding alone the later one has settled further.
+        state.likelihoods.truncate(state.round as usize);
+        state.likelihoods.push(likelihood);
+        // Of models that differ by rounding alone the later one has settled further; of one model
+        // the later evaluation may have been in higher precision.
         let rounding = 4.0 * f64::EPSILON * likelihood.abs();
-        if self.state.best.as_ref().is_none_or(|(_, best)| likelihood >= *best - rounding) {
-            self.state.best = Some((self.state.model.clone(), likelihood));
+        let is_best = |(model, best): &(Mixture<F>, f64)| likelihood >= *best - rounding || *model == state.model;
+        if state.best.as_ref().is_none_or(is_best) {
+            state.best = Some((state.model.clone(), likelihood));
         }
     }
 
@@ -161,24 +233,67 @@ impl<F: Family> Run<F> {
         if observer.is_stopped() {
             return Some(Termination::Interrupted);
         }
-        let likelihoods = &self.state.likelihoods;
-        // Models from the last repaired or rough one on: earlier ones were another start.
-        let since = self.state.repaired.map_or(0, |round| round as usize);
-        if options.tolerance > 0.0 {
-            match options.algorithm {
-                Algorithm::Em | Algorithm::Cem => {
-                    let change = |pair: &[f64]| (pair[1] - pair[0]).abs();
-                    let settled = |last: &[f64]| last.windows(2).all(|pair| change(pair) < options.tolerance);
-                    let n = likelihoods.len();
-                    // Repairs in every round may still lead nowhere: three small changes end that.
-                    if n >= since + 2 && settled(&likelihoods[n - 2..]) || n >= 4 && settled(&likelihoods[n - 4..]) {
-                        return Some(Termination::Converged);
-                    }
-                }
-                Algorithm::Sem if is_flat(likelihoods) => return Some(Termination::Flat),
-                Algorithm::Sem => {}
-            }
+        if options.tolerance > 0.0
+            && let Some(termination) = self.settled(options)
+        {
+            return Some(termination);
         }
         (self.state.round >= options.rounds).then_some(Termination::RoundLimit)
     }
+
+    /// Whether the algorithm's own stopping rule holds.
+    fn settled(&self, options: &Options) -> Option<Termination> {
+        let state = &self.state;
+        let (likelihoods, n) = (&state.likelihoods, state.likelihoods.len());
+        // Whether the last so many changes were small, among models from number `since` on.
+        let is_settled = |n_changes: usize, since: u64| {
+            let last = &likelihoods[n.saturating_sub(n_changes + 1)..];
+            n > since as usize + n_changes && last.windows(2).all(|pair| (pair[1] - pair[0]).abs() < options.tolerance)
+        };
+        let has_settled = match state.stage(options) {
+            Algorithm::Sem => {
+                let is_alone = options.algorithm == Algorithm::Sem;
+                return (is_alone && is_flat(likelihoods, BATCH)).then_some(Termination::Flat);
+            }
+            Algorithm::Saem => is_settled(3, half(options)),
+            // An extrapolated model says nothing about the size of EM's steps.
+            _ if state.leaps.is_leap(state.round) => false,
+            // Models from the last repaired or rough one on: earlier ones were another start. But
+            // repairs in every round may lead nowhere: three small changes end that.
+            _ => {
+                let since = state.em_since.unwrap_or(0);
+                is_settled(1, since.max(state.repaired.unwrap_or(0))) || is_settled(3, since)
+            }
+        };
+        has_settled.then_some(Termination::Converged)
+    }
+}
+
+/// Makes the model of the next round; returns how many repairs and clippings it took.
+fn advance<F: Family, E: Engine<F>>(
+    engine: &E,
+    options: &Options,
+    state: &mut State<F>,
+    tally: Tally<F::Moments>,
+) -> Result<u64, Error> {
+    if state.hands_over(options) {
+        return hand_over(engine, options, state, &tally);
+    }
+    let n_repairs = update(engine, options, state, &tally)?;
+    if options.accelerate {
+        if state.repaired == Some(state.round + 1) {
+            state.leaps.restart();
+        } else {
+            leap(state, tally);
+        }
+    }
+    Ok(n_repairs)
+}
+
+/// A model and its mean log-likelihood in double precision.
+fn evaluated<F: Family, E: Engine<F>>(engine: &E, model: Mixture<F>) -> Result<(Mixture<F>, f64), Error> {
+    let centre = engine.summary().centre.clone();
+    let pass = Pass { model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
+    let tally = engine.run(&pass)?;
+    Ok((pass.model, tally.mean_ln_likelihood()))
 }

@@ -34,24 +34,37 @@ impl Termination {
 }
 
 /// Rounds in a batch of SEM's stopping rule.
-const BATCH: usize = 10;
+pub(crate) const BATCH: usize = 10;
+
+/// Rounds in a batch of `auto`'s SEM: EM goes on where drift no longer stands out from noise, so
+/// that a rough answer is enough.
+pub(crate) const SHORT_BATCH: usize = 5;
 
 /// Whether the last two batches of likelihoods differ by less than two standard errors; asked only
 /// where a batch ends, so that one small change never stops a fit.
-pub(crate) fn is_flat(likelihoods: &[f64]) -> bool {
+pub(crate) fn is_flat(likelihoods: &[f64], batch: usize) -> bool {
     let n = likelihoods.len();
-    if n < 2 * BATCH || !n.is_multiple_of(BATCH) {
+    if n < 2 * batch || !n.is_multiple_of(batch) {
         return false;
     }
+    let n_rounds = batch as f64;
     let moments = |batch: &[f64]| {
-        let mean = batch.iter().sum::<f64>() / BATCH as f64;
-        let variance = batch.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (BATCH - 1) as f64;
+        let mean = batch.iter().sum::<f64>() / n_rounds;
+        let variance = batch.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n_rounds - 1.0);
         (mean, variance)
     };
-    let (before, variance_before) = moments(&likelihoods[n - 2 * BATCH..n - BATCH]);
-    let (after, variance_after) = moments(&likelihoods[n - BATCH..]);
-    let error = ((variance_before + variance_after) / BATCH as f64).sqrt();
+    let (before, variance_before) = moments(&likelihoods[n - 2 * batch..n - batch]);
+    let (after, variance_after) = moments(&likelihoods[n - batch..]);
+    let error = ((variance_before + variance_after) / n_rounds).sqrt();
     (after - before).abs() < 2.0 * error || error == 0.0 && after == before
+}
+
+/// Whether `auto`'s SEM has come to where its noise hides its rise: two short batches are flat or,
+/// after as many rounds, a round has lowered the likelihood. From there on EM's steps are worth
+/// their price.
+pub(crate) fn has_levelled(likelihoods: &[f64]) -> bool {
+    let has_fallen = || matches!(likelihoods, [.., before, last] if last <= before);
+    is_flat(likelihoods, SHORT_BATCH) || likelihoods.len() >= 2 * SHORT_BATCH && has_fallen()
 }
 
 #[cfg(test)]
@@ -59,12 +72,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_fall_after_ten_rounds_is_level() {
+        let mut likelihoods: Vec<f64> = (0..12).map(f64::from).collect();
+        assert!(!has_levelled(&likelihoods));
+        likelihoods.push(10.5);
+        assert!(has_levelled(&likelihoods));
+        assert!(!has_levelled(&[1.0, 2.0, 3.0, 2.0]));
+    }
+
+    #[test]
     fn a_rising_likelihood_is_not_flat_and_noise_is() {
         let rising: Vec<f64> = (0..20).map(f64::from).collect();
-        assert!(!is_flat(&rising));
+        assert!(!is_flat(&rising, BATCH));
         let noise: Vec<f64> = (0..20).map(|i| f64::from(i * 7 % 5)).collect();
-        assert!(is_flat(&noise));
-        assert!(!is_flat(&noise[..19]));
-        assert!(is_flat(&[1.0; 20]));
+        assert!(is_flat(&noise, BATCH));
+        assert!(!is_flat(&noise[..19], BATCH));
+        assert!(is_flat(&[1.0; 20], BATCH));
     }
 }

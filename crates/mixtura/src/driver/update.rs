@@ -1,17 +1,19 @@
 //! Makes the next model from statistics, and repairs components that have become degenerate.
 
+use super::average::Sum;
 use super::event::{EventKind, record};
 use super::run::State;
+use super::stage::half;
 use super::{Algorithm, Options};
-use crate::Error;
 use crate::family::{Family, Fate, Moments, Outcome};
 use crate::pass::{Engine, Tally};
 use crate::random::{Address, Purpose};
+use crate::{Error, Mixture};
 
 /// Reseeds after which an empty component is left alone.
 const MOST_RESEEDS: u32 = 5;
 /// EM counts a component as empty below this share of the total weight.
-const EMPTY_SHARE: f64 = 1e-10;
+pub(crate) const EMPTY_SHARE: f64 = 1e-10;
 
 /// Replaces the state's model by the next one; returns how many repairs and clippings it took.
 pub(crate) fn update<F: Family, E: Engine<F>>(
@@ -21,7 +23,11 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
     tally: &Tally<F::Moments>,
 ) -> Result<u64, Error> {
     let fates = fates(engine, options, state, tally)?;
-    let (components, outcomes) = state.model.components.maximize(&tally.moments, &fates, &state.floor);
+    state.average = averaged(options, state, tally, &fates);
+    let plain = (&tally.moments, tally.weight);
+    let (moments, weight) = state.average.as_ref().map_or(plain, |sum| (&sum.moments, sum.weight));
+    let (components, outcomes) = state.model.components.maximize(moments, &fates, &state.floor);
+    let weights = mixing_weights(&state.model.weights, moments, weight, &fates);
     let round = state.round + 1;
     let mut n_repairs = 0;
     for (k, (fate, outcome)) in fates.iter().zip(&outcomes).enumerate() {
@@ -49,9 +55,29 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
             }
         }
     }
-    state.model.weights = mixing_weights(&state.model.weights, tally, &fates);
-    state.model.components = components;
+    state.model = Mixture { weights, components };
+    if state.repaired == Some(round) {
+        state.tail.restart();
+        state.average = None;
+    }
     Ok(n_repairs)
+}
+
+/// SAEM's statistics, s ← (1 − γ)s + γ·new, as a multiple: gains γ = 1/j weigh all rounds of the
+/// second half alike. None where the gain is 1 throughout, or a component needs repair.
+fn averaged<F: Family>(
+    options: &Options,
+    state: &mut State<F>,
+    tally: &Tally<F::Moments>,
+    fates: &[Fate],
+) -> Option<Sum<F::Moments>> {
+    let is_averaged = options.algorithm == Algorithm::Saem && state.round >= half(options);
+    if !is_averaged || fates.iter().any(|fate| *fate != Fate::Estimate) {
+        return None;
+    }
+    let Some(mut sum) = state.average.take() else { return Some(Sum::of(tally)) };
+    sum.add(tally);
+    Some(sum)
 }
 
 /// Decides what is to become of each component.
@@ -65,9 +91,9 @@ fn fates<F: Family, E: Engine<F>>(
     let mut fates = Vec::with_capacity(state.model.n_components());
     for k in 0..state.model.n_components() {
         let is_empty = tally.moments.weight(k) <= EMPTY_SHARE * tally.weight;
-        let n_rows = match options.algorithm {
-            Algorithm::Em => None,
-            Algorithm::Sem | Algorithm::Cem => Some(tally.effective_rows(k)),
+        let n_rows = match state.stage(options) {
+            Algorithm::Em | Algorithm::Auto => None,
+            Algorithm::Sem | Algorithm::Cem | Algorithm::Saem => Some(tally.effective_rows(k)),
         };
         fates.push(match n_rows {
             _ if is_empty && state.reseeds[k] >= MOST_RESEEDS => Fate::Keep,
@@ -94,7 +120,7 @@ fn drawn_row<F: Family, E: Engine<F>>(
 
 /// Shares of the total weight; 1/K for a reseeded component, the previous weight for a kept one,
 /// and the others scaled to what is left.
-fn mixing_weights<M: Moments>(previous: &[f64], tally: &Tally<M>, fates: &[Fate]) -> Vec<f64> {
+fn mixing_weights<M: Moments>(previous: &[f64], moments: &M, weight: f64, fates: &[Fate]) -> Vec<f64> {
     let n_components = previous.len();
     let fixed = |k: usize| match fates[k] {
         Fate::Reseed(_) => Some(1.0 / n_components as f64),
@@ -102,12 +128,12 @@ fn mixing_weights<M: Moments>(previous: &[f64], tally: &Tally<M>, fates: &[Fate]
         Fate::Estimate | Fate::Blend { .. } => None,
     };
     let fixed_sum: f64 = (0..n_components).filter_map(fixed).sum();
-    let free_sum: f64 = (0..n_components).filter(|&k| fixed(k).is_none()).map(|k| tally.moments.weight(k)).sum();
+    let free_sum: f64 = (0..n_components).filter(|&k| fixed(k).is_none()).map(|k| moments.weight(k)).sum();
     if fixed_sum == 0.0 {
-        return (0..n_components).map(|k| tally.moments.weight(k) / tally.weight).collect();
+        return (0..n_components).map(|k| moments.weight(k) / weight).collect();
     }
     // Components that have rows keep at least one share, however many others are fixed.
     let left = if free_sum > 0.0 { (1.0 - fixed_sum).max(1.0 / n_components as f64) } else { 0.0 };
     let whole = fixed_sum + left;
-    (0..n_components).map(|k| fixed(k).unwrap_or_else(|| left * tally.moments.weight(k) / free_sum) / whole).collect()
+    (0..n_components).map(|k| fixed(k).unwrap_or_else(|| left * moments.weight(k) / free_sum) / whole).collect()
 }

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod random;
+mod short;
 
 use crate::family::{Family, Fate, Floor, Moments};
 use crate::pass::{Assignment, Engine, Pass, Precision, Threads};
@@ -18,6 +19,8 @@ pub enum Start<F: Family> {
     /// The paper's: means uniform from distinct rows, spherical covariances half as wide as the
     /// nearest other mean is far, equal weights. Works in the data's own units.
     Random,
+    /// The best of several short runs of EM from k-means++ seeds, on a sample of the rows.
+    ShortEm,
     /// A given model.
     Model(Mixture<F>),
     /// The components of labelled rows; every label below K needs a row.
@@ -55,6 +58,11 @@ pub(crate) fn start<F: Family, E: Engine<F>>(
         Start::KmeansPlusPlus => {
             of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor)
         }
+        Start::ShortEm => match short::short_em(engine, n_components, address, floor)? {
+            Some(model) => Ok(model),
+            // Mostly repeats: clusters look at distinct rows then.
+            None => of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor),
+        },
         Start::Labels => of_engine_labels(engine, n_components, floor),
     }
 }

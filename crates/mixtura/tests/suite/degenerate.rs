@@ -5,7 +5,7 @@ use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Start, fit
 
 use crate::{artificial, rounds};
 
-const ALGORITHMS: [Algorithm; 3] = [Algorithm::Em, Algorithm::Sem, Algorithm::Cem];
+const ALGORITHMS: [Algorithm; 5] = [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto];
 
 fn is_finite(model: &Mixture<FullGaussian>) -> bool {
     let parameters = |k| model.components.mean(k).iter().chain(model.components.covariance(k));

@@ -1,5 +1,8 @@
 //! Tests the library as its users see it, against plain twins, golden files and known mathematics.
 
+mod accelerate;
+mod auto;
+mod averages;
 mod certified;
 mod conformance;
 mod degenerate;
@@ -8,6 +11,7 @@ mod monotone;
 mod near;
 mod reference;
 mod reproducible;
+mod saem;
 mod scale_free;
 mod seams;
 mod starts;

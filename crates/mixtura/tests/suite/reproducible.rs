@@ -9,7 +9,14 @@ pub(crate) fn on_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + S
 }
 
 fn check(rows: &Rows<'_>, start: &Start<FullGaussian>, algorithm: Algorithm) {
-    let options = Options { algorithm, restarts: 3, rounds: 12, tolerance: 0.0, seed: 42, ..Options::default() };
+    // Long enough for SEM's average and for leaps of EM.
+    let (restarts, rounds, accelerate) = match algorithm {
+        Algorithm::Em | Algorithm::Auto => (2, 60, true),
+        Algorithm::Sem | Algorithm::Saem => (2, 40, false),
+        Algorithm::Cem => (3, 12, false),
+    };
+    let (guard, tolerance) = (algorithm == Algorithm::Auto, 0.0);
+    let options = Options { algorithm, accelerate, guard, restarts, rounds, tolerance, seed: 42, ..Options::default() };
     let fit = |n_threads| {
         let fit = on_threads(n_threads, || fit_rows(rows, 4, start, &options).unwrap());
         serde_json::to_string(&fit).unwrap()
@@ -25,7 +32,7 @@ fn the_number_of_threads_changes_no_bit() {
     let (rows, _) = artificial(20_011, 3, 4, 31);
     let whole: Vec<f64> = (0..20_011).map(|n| f64::from(n % 4)).collect();
     let fractional: Vec<f64> = (0..20_011).map(|n| 0.25 + f64::from(n % 7) / 3.0).collect();
-    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         for start in [Start::KmeansPlusPlus, Start::Random] {
             check(&rows, &start, algorithm);
             check(&rows.clone().with_weights(whole.clone()).unwrap(), &start, algorithm);
@@ -37,7 +44,7 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn small_data_with_parallel_restarts_changes_no_bit() {
     let (rows, _) = artificial(700, 2, 4, 32);
-    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         check(&rows, &Start::Random, algorithm);
     }
 }

@@ -82,7 +82,7 @@ impl Observer for StopAfter {
 fn a_saved_state_goes_on_with_the_same_bits() {
     let (rows, _) = artificial(3000, 3, 4, 92);
     let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         let options = Options { algorithm, ..rounds(14) };
         let whole = fit(&engine, 4, &Start::Random, &options, &Quiet).unwrap();
 

@@ -104,3 +104,34 @@ fn a_given_model_must_fit_the_data_and_the_number_of_components() {
     let wrong = Mixture::new(vec![0.5, 0.4], FullGaussian::new(1, vec![0.0, 1.0], vec![1.0, 1.0]).unwrap());
     assert!(matches!(wrong, Err(Error::MixingWeights { .. })));
 }
+
+#[test]
+fn short_runs_start_higher_than_one_cluster_start() {
+    let mut n_higher = 0;
+    for seed in 0..8 {
+        let (rows, _) = artificial(3000, 3, 6, 80 + seed);
+        let likelihood = |start| started(&rows, 6, &start, seed).score(&rows).unwrap().mean_log_likelihood;
+        n_higher += u32::from(likelihood(Start::ShortEm) > likelihood(Start::KmeansPlusPlus));
+    }
+    assert_eq!(n_higher, 8);
+}
+
+#[test]
+fn short_runs_differ_by_seed_and_restart_and_by_nothing_else() {
+    let (rows, _) = artificial(60_000, 2, 4, 77);
+    let model = started(&rows, 4, &Start::ShortEm, 1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    assert_eq!(model, pool.install(|| started(&rows, 4, &Start::ShortEm, 1)));
+    assert_ne!(model, started(&rows, 4, &Start::ShortEm, 2));
+    let options = Options { restarts: 2, ..rounds(0) };
+    let fit = fit_rows(&rows, 4, &Start::ShortEm, &options).unwrap();
+    assert_ne!(fit.restarts[0], fit.restarts[1]);
+}
+
+#[test]
+fn short_runs_are_workable_on_repeated_rows() {
+    let values: Vec<f64> = (0..100_000).map(|i| if i < 99_997 { 1.0 } else { f64::from(i) }).collect();
+    let rows = Rows::from_slice(&values, 1).unwrap();
+    let fit = fit_rows(&rows, 3, &Start::ShortEm, &rounds(3)).unwrap();
+    assert!(fit.mean_ln_likelihood.is_finite());
+}

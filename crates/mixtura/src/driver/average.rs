@@ -1,0 +1,135 @@
+//! Averages the statistics of rounds: SEM's answer, and the memory of SAEM.
+
+use serde::{Deserialize, Serialize};
+
+use super::termination::is_flat;
+use crate::Mixture;
+use crate::family::{Family, Fate, Floor, Moments, Outcome};
+use crate::matching::Outline;
+use crate::pass::Tally;
+
+/// Statistics of several rounds, added up about the centres of the first: a multiple of their mean.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sum<M> {
+    pub(crate) moments: M,
+    /// Sum of the rows' weights over all rounds.
+    pub(crate) weight: f64,
+    pub(crate) n_rounds: u64,
+}
+
+impl<M: Moments> Sum<M> {
+    pub(crate) fn of(tally: &Tally<M>) -> Self {
+        Self { moments: tally.moments.clone(), weight: tally.weight, n_rounds: 1 }
+    }
+
+    pub(crate) fn add(&mut self, tally: &Tally<M>) {
+        self.moments.add_scaled(&tally.moments, 1.0);
+        self.weight += tally.weight;
+        self.n_rounds += 1;
+    }
+
+    fn join(&mut self, later: &Self) {
+        self.moments.add_scaled(&later.moments, 1.0);
+        self.weight += later.weight;
+        self.n_rounds += later.n_rounds;
+    }
+}
+
+/// The statistics of SEM's last rounds, as long as its likelihood is flat.
+///
+/// Rounds are added up in batches, because flatness is known only where a batch ends. Memory: two
+/// copies of the statistics.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) struct Tail<F: Family> {
+    /// The round that is to be added next: a round that is gone through again is not added again.
+    next: u64,
+    /// Rounds of the batch under way.
+    batch: Option<Sum<F::Moments>>,
+    /// All flat batches or, before any two were flat, the last one.
+    kept: Option<Sum<F::Moments>>,
+    is_flat: bool,
+    /// Mean outline of the models since the last restart, and how many these are.
+    outline: Option<(Outline, u64)>,
+}
+
+impl<F: Family> Tail<F> {
+    pub(crate) fn new() -> Self {
+        Self { next: 0, batch: None, kept: None, is_flat: false, outline: None }
+    }
+
+    /// Forgets all rounds so far.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { next: self.next, ..Self::new() };
+    }
+
+    /// Adds the statistics that a pass under `model` gave; `likelihoods` end with that model's, and
+    /// are looked at in batches of so many rounds.
+    pub(crate) fn add(
+        &mut self,
+        model: &F,
+        tally: &Tally<F::Moments>,
+        likelihoods: &[f64],
+        batch: usize,
+        floor: &Floor,
+    ) {
+        let round = likelihoods.len() as u64;
+        if round <= self.next {
+            return;
+        }
+        self.next = round;
+        self.follow(model, &floor.scale);
+        match &mut self.batch {
+            Some(sum) => sum.add(tally),
+            None => self.batch = Some(Sum::of(tally)),
+        }
+        if !likelihoods.len().is_multiple_of(batch) {
+            return;
+        }
+        let whole = self.batch.take().filter(|sum| sum.n_rounds == batch as u64);
+        self.is_flat = is_flat(likelihoods, batch) && self.kept.is_some() && whole.is_some();
+        match (&mut self.kept, whole) {
+            (Some(kept), Some(whole)) if self.is_flat => kept.join(&whole),
+            (kept, whole) => *kept = whole,
+        }
+    }
+
+    /// Restarts if the components no longer are those of the rounds before (label switching).
+    fn follow(&mut self, model: &F, scale: &[f64]) {
+        let outline = Outline::of(model);
+        if let Some((mean, _)) = &self.outline
+            && !outline.matches_by_number(mean, scale)
+        {
+            self.restart();
+        }
+        match &mut self.outline {
+            Some((mean, n)) => {
+                *n += 1;
+                mean.approach(&outline, 1.0 / *n as f64);
+            }
+            None => self.outline = Some((outline, 1)),
+        }
+    }
+
+    /// How many rounds the flat tail has; 0 if there is none.
+    pub(crate) fn n_rounds(&self) -> u64 {
+        self.kept.as_ref().filter(|_| self.is_flat).map_or(0, |kept| kept.n_rounds)
+    }
+
+    /// The model that maximises the likelihood of the averaged statistics, and what became of
+    /// its components; none if there is no flat tail.
+    pub(crate) fn model(&self, previous: &F, floor: &Floor) -> Option<(Mixture<F>, Vec<Outcome>)> {
+        let kept = self.kept.as_ref().filter(|_| self.is_flat)?;
+        let n_components = previous.n_components();
+        if (0..n_components).any(|k| kept.moments.weight(k) <= 0.0) {
+            return None;
+        }
+        let fates = vec![Fate::Estimate; n_components];
+        let (components, outcomes) = previous.maximize(&kept.moments, &fates, floor);
+        if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Kept | Outcome::Recentred)) {
+            return None;
+        }
+        let weights = (0..n_components).map(|k| kept.moments.weight(k) / kept.weight).collect();
+        Some((Mixture { weights, components }, outcomes))
+    }
+}

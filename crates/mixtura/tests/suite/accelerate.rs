@@ -1,0 +1,92 @@
+//! Checks accelerated EM: monotone, as good as plain EM, in fewer passes.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mixtura::driver::Observer;
+use mixtura::generate::Artificial;
+use mixtura::pass::Threads;
+use mixtura::{FullGaussian, Options, Rows, Start, fit};
+use proptest::prelude::*;
+
+use crate::averages::Recording;
+use crate::{artificial, rounds};
+
+#[derive(Default)]
+struct Likelihoods(Mutex<Vec<f64>>, AtomicU64);
+
+impl Observer for Likelihoods {
+    fn evaluated(&self, _restart: u64, _round: u64, likelihood: f64) {
+        self.0.lock().unwrap().push(likelihood);
+    }
+    fn updated(&self, _restart: u64, round: u64, _n_repairs: u64) {
+        self.1.store(round, Ordering::Relaxed);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, ..ProptestConfig::default() })]
+    #[test]
+    fn accelerated_em_is_monotone_on_random_shapes(
+        n_rows in 20usize..400, n_columns in 1usize..6, n_components in 1usize..6, seed in 0u64..1000, random in any::<bool>(),
+    ) {
+        let (rows, _) = artificial(n_rows, n_columns, n_components, seed);
+        let start = if random { Start::Random } else { Start::KmeansPlusPlus };
+        let options = Options { seed, accelerate: true, ..rounds(60) };
+        let seen = Likelihoods::default();
+        let fit = fit(&Threads::<FullGaussian>::new(&rows).unwrap(), n_components, &start, &options, &seen).unwrap();
+        let likelihoods = seen.0.into_inner().unwrap();
+        prop_assert_eq!(likelihoods.len(), 61);
+        let repairs: Vec<_> = fit.events.iter().filter(|event| event.kind.is_repair()).collect();
+        // At the floor an entry's rounding is ε/E of the least variance (see `monotone`).
+        let slack = 1e-10 + n_columns as f64 * f64::EPSILON / 1e-9;
+        for (round, pair) in (1..).zip(likelihoods.windows(2)) {
+            let repaired = repairs.iter().any(|event| (event.first..=event.last).contains(&round));
+            prop_assert!(repaired || pair[1] >= pair[0] - slack * pair[0].abs().max(1.0), "{}: {:?}", round, pair);
+        }
+    }
+}
+
+/// Extrapolating from extrapolated statistics once let the weights sum to more than 1, and so the
+/// likelihood rise: 6e-7 nats after 59 rounds of this case.
+#[test]
+fn rounding_does_not_grow_from_leap_to_leap() {
+    let (rows, _) = artificial(81, 1, 2, 702);
+    for n in [41, 59, 60, 200] {
+        let options = Options { seed: 702, accelerate: true, ..rounds(n) };
+        let found = mixtura::fit_rows(&rows, 2, &Start::Random, &options).unwrap();
+        assert!((found.model.weights.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+        assert!(found.mean_ln_likelihood < -2.767_306_7, "{}", found.mean_ln_likelihood);
+    }
+}
+
+fn overlapping(n_rows: usize, seed: u64) -> Rows<'static> {
+    let shape = Artificial { n_columns: 4, n_components: 4, separation: 0.6, ..Artificial::default() };
+    let (values, _) = shape.mixture(seed).unwrap().sample(0..n_rows, seed).unwrap();
+    Rows::from_vec(values, 4).unwrap()
+}
+
+#[test]
+fn accelerated_em_needs_fewer_passes_and_gets_as_far() {
+    let (mut n_plain, mut n_accelerated) = (0, 0);
+    for seed in 0..6 {
+        let rows = overlapping(3000, seed);
+        let run = |accelerate| {
+            let engine = Recording::new(&rows);
+            let options = Options { accelerate, seed, rounds: 5000, tolerance: 1e-8, ..Options::default() };
+            let found = fit(&engine, 4, &Start::KmeansPlusPlus, &options, &Likelihoods::default()).unwrap();
+            assert!(found.termination.has_converged());
+            let n_passes = engine.passes.lock().unwrap().len();
+            (found, n_passes)
+        };
+        let ((plain, plain_passes), (accelerated, accelerated_passes)) = (run(false), run(true));
+        n_plain += plain_passes;
+        n_accelerated += accelerated_passes;
+        assert!(accelerated.mean_ln_likelihood >= plain.mean_ln_likelihood - 1e-6, "{seed}");
+        // The stopping rule held of an ordinary step: one more changes less than the tolerance.
+        let start = Start::Model(accelerated.model.clone());
+        let more = mixtura::fit_rows(&rows, 4, &start, &rounds(1)).unwrap();
+        assert!((more.mean_ln_likelihood - accelerated.mean_ln_likelihood).abs() < 1e-8);
+    }
+    assert!(2 * n_accelerated < n_plain, "{n_accelerated} and {n_plain} passes");
+}
