@@ -59,7 +59,7 @@ def r_peer(script, packages):
 
 
 MIXTURA = [
-    Contestant("mixtura-em", "mixtura EM", "em"),
+    Contestant("mixtura-em", "mixtura EM", "em", options=("--algorithm", "em")),
     Contestant("mixtura-sem", "mixtura SEM", "sem", options=("--algorithm", "sem", "--result", "last")),
     Contestant(
         "mixtura-sem-double",
