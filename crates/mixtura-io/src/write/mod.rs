@@ -2,6 +2,7 @@
 
 mod atomic;
 mod csv;
+mod gather;
 mod npy;
 mod parquet;
 
