@@ -1,6 +1,7 @@
 //! Reads a table of any known format into rows.
 
 mod arrays;
+mod arrow;
 mod cell;
 mod columns;
 mod labels;
@@ -26,8 +27,11 @@ pub fn read(input: &Input, options: &ReadOptions) -> Result<Table, Error> {
     match (input.format()?, input) {
         (Format::Text { delimiter }, _) => text::read(input, options, delimiter),
         (Format::Parquet, Input::Path(path)) => guarded(path, "Parquet", || parquet::read(path, options)),
+        (Format::Arrow, Input::Path(path)) => guarded(path, "Arrow", || arrow::read(path, options)),
         (Format::Npy, Input::Path(path)) => npy::read(path, options),
-        (Format::Parquet | Format::Npy, Input::Stdin) => unreachable!("invariant: standard input is text"),
+        (Format::Parquet | Format::Arrow | Format::Npy, Input::Stdin) => {
+            unreachable!("invariant: standard input is text")
+        }
     }
 }
 
