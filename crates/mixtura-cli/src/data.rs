@@ -9,7 +9,7 @@ use crate::talk;
 /// How to read a table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DataArguments {
-    /// The data: .csv, .tsv (also .gz), .parquet, .npy, or - for CSV on standard input
+    /// The data: .csv, .tsv (also .gz), .parquet, .arrow, .feather, .npy, or - for CSV on standard input
     pub data: Input,
 
     /// Columns to use, by name (or number from 1), separated by commas [default: all]

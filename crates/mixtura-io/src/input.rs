@@ -9,7 +9,7 @@ use std::str::FromStr;
 use crate::Error;
 
 /// The extensions of tables that can be read, for messages.
-const KNOWN: &str = ".csv, .tsv, .txt (each also with .gz), .parquet and .npy";
+const KNOWN: &str = ".csv, .tsv, .txt (each also with .gz), .parquet, .arrow, .feather, .arrows and .npy";
 
 /// Where a table comes from.
 ///
@@ -34,6 +34,8 @@ pub(crate) enum Format {
     Text { delimiter: Option<u8> },
     /// Apache Parquet.
     Parquet,
+    /// Apache Arrow, a file or a stream; which of them is told by how it begins.
+    Arrow,
     /// A NumPy array.
     Npy,
 }
@@ -48,6 +50,7 @@ impl Input {
             ".csv" | ".csv.gz" | ".txt" | ".txt.gz" => Ok(Format::Text { delimiter: None }),
             ".tsv" | ".tsv.gz" => Ok(Format::Text { delimiter: Some(b'\t') }),
             ".parquet" => Ok(Format::Parquet),
+            ".arrow" | ".feather" | ".arrows" => Ok(Format::Arrow),
             ".npy" => Ok(Format::Npy),
             // A pipe such as /dev/stdin or a shell's <(command) has no name to go by.
             "" if is_stream(path) => Ok(Format::Text { delimiter: None }),
@@ -131,6 +134,9 @@ mod tests {
             ("a.tsv", tab),
             ("a.tsv.gz", tab),
             ("a.Parquet", Format::Parquet),
+            ("a.arrow", Format::Arrow),
+            ("a.feather", Format::Arrow),
+            ("a.ARROWS", Format::Arrow),
             ("folder.csv/a.npy", Format::Npy),
             ("-", comma),
         ] {
@@ -141,13 +147,15 @@ mod tests {
     #[test]
     fn an_unknown_extension_is_named() {
         for (name, extension) in
-            [("a.arrow", ".arrow"), ("a", ""), ("a.npy.gz", ".npy.gz"), ("a.gz", ".gz"), ("x.csv/a.zip", ".zip")]
+            [("a.orc", ".orc"), ("a", ""), ("a.npy.gz", ".npy.gz"), ("a.gz", ".gz"), ("x.csv/a.zip", ".zip")]
         {
             let error = Input::from(name).format().unwrap_err();
             assert_eq!(error.to_string(), format!("{name}: unknown extension {extension:?}"));
             assert_eq!(
                 error.hint().as_deref(),
-                Some("known extensions are .csv, .tsv, .txt (each also with .gz), .parquet and .npy")
+                Some(
+                    "known extensions are .csv, .tsv, .txt (each also with .gz), .parquet, .arrow, .feather, .arrows and .npy"
+                )
             );
         }
     }

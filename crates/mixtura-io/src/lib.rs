@@ -1,5 +1,5 @@
-//! Brings tables in and out: CSV, Parquet and NPY files as rows for `mixtura`, and output files that
-//! appear whole or not at all.
+//! Brings tables in and out: CSV, Parquet, Arrow and NPY files as rows for `mixtura`, and output files
+//! that appear whole or not at all.
 //!
 //! ```
 //! use mixtura_io::{Input, ReadOptions, TableColumns, TableWriter, read};

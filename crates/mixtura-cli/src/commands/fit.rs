@@ -47,7 +47,7 @@ pub(crate) struct FitArguments {
     #[arg(long)]
     guard: bool,
 
-    /// With em or auto: extrapolate the steps where that does not lower the likelihood
+    /// With em or auto: extrapolate EM's steps where that does not lower the likelihood
     #[arg(long)]
     accelerate: bool,
 

@@ -48,7 +48,7 @@ pub(crate) struct GenerateArguments {
     #[arg(long)]
     labels: bool,
 
-    /// Write the rows to this file (.csv, .csv.gz, .parquet, .npy) instead of CSV to standard output
+    /// Write the rows to this file (.csv, .csv.gz, .parquet, .arrow, .feather, .npy) instead of CSV to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 

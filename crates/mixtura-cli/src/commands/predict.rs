@@ -25,7 +25,7 @@ pub(crate) struct PredictArguments {
     #[arg(long)]
     proba: bool,
 
-    /// Write to this file (.csv, .csv.gz, .parquet, .npy) instead of standard output
+    /// Write to this file (.csv, .csv.gz, .parquet, .arrow, .feather, .npy) instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

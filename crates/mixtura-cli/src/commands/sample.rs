@@ -32,7 +32,7 @@ pub(crate) struct SampleArguments {
     #[arg(long)]
     labels: bool,
 
-    /// Write to this file (.csv, .csv.gz, .parquet, .npy) instead of CSV to standard output
+    /// Write to this file (.csv, .csv.gz, .parquet, .arrow, .feather, .npy) instead of CSV to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -123,7 +123,7 @@ fn matrices(file: &ModelFile) -> String {
             (0..model.n_components()).map(of).collect()
         }
         AnyMixture::Tied(model) => vec![("covariance of all components".into(), model.components.covariance())],
-        AnyMixture::Diagonal(_) | AnyMixture::Spherical(_) | AnyMixture::Poisson(_) => Vec::new(),
+        _ => Vec::new(),
     };
     let n = file.model.n_columns();
     let mut text = String::new();

@@ -8,7 +8,7 @@ use crate::{folder, json, numbers, run, succeed};
 fn generate_fit_show_score_predict_on_every_format() {
     let folder = folder();
     let mut seen = Vec::new();
-    for format in ["csv", "csv.gz", "parquet", "npy"] {
+    for format in ["csv", "csv.gz", "parquet", "arrow", "feather", "arrows", "npy"] {
         succeed(
             folder.path(),
             &format!("generate -d 3 -k 3 -n 3000 --separation 4 --seed 2 -o d.{format} --model true.json"),

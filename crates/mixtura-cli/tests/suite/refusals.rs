@@ -128,7 +128,7 @@ fn bad_models_are_refused() {
 fn bad_files_are_refused() {
     refused(&[], "fit nowhere.csv -k 1 -o m.json", 1, &["nowhere.csv", "No such file"]);
     refused(&[("d.xlsx", "x")], "fit d.xlsx -k 1 -o m.json", 1, &["unknown extension \".xlsx\"", "hint: "]);
-    for name in ["d.parquet", "d.npy", "d.csv.gz"] {
+    for name in ["d.parquet", "d.arrow", "d.npy", "d.csv.gz"] {
         refused(&[(name, "this is something else")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);
         refused(&[(name, "")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);
     }
@@ -148,8 +148,9 @@ fn bad_files_are_refused() {
 fn truncated_files_are_refused() {
     let folder = folder();
     succeed(folder.path(), "generate -d 3 -k 2 -n 2000 -o d.parquet");
+    succeed(folder.path(), "generate -d 3 -k 2 -n 2000 -o d.arrow");
     succeed(folder.path(), "generate -d 3 -k 2 -n 2000 -o d.npy");
-    for name in ["d.parquet", "d.npy"] {
+    for name in ["d.parquet", "d.arrow", "d.npy"] {
         let bytes = fs::read(folder.path().join(name)).unwrap();
         for share in [0.001, 0.3, 0.5, 0.999] {
             let cut = format!("cut-{name}");

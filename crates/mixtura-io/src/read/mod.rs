@@ -1,12 +1,16 @@
 //! Reads a table of any known format into rows.
 
+mod arrays;
+mod arrow;
 mod cell;
 mod columns;
-
 mod labels;
 mod npy;
 mod parquet;
 mod text;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use mixtura::rows::RowsBuilder;
 
@@ -22,10 +26,21 @@ use crate::{Error, LabelColumn, ReadOptions, Table};
 pub fn read(input: &Input, options: &ReadOptions) -> Result<Table, Error> {
     match (input.format()?, input) {
         (Format::Text { delimiter }, _) => text::read(input, options, delimiter),
-        (Format::Parquet, Input::Path(path)) => parquet::read(path, options),
+        (Format::Parquet, Input::Path(path)) => guarded(path, "Parquet", || parquet::read(path, options)),
+        (Format::Arrow, Input::Path(path)) => guarded(path, "Arrow", || arrow::read(path, options)),
         (Format::Npy, Input::Path(path)) => npy::read(path, options),
-        (Format::Parquet | Format::Npy, Input::Stdin) => unreachable!("invariant: standard input is text"),
+        (Format::Parquet | Format::Arrow | Format::Npy, Input::Stdin) => {
+            unreachable!("invariant: standard input is text")
+        }
     }
+}
+
+/// Reads with a decoder that checks what it reads, but may still meet an assertion in a damaged file.
+fn guarded(path: &Path, format: &'static str, read: impl FnOnce() -> Result<Table, Error>) -> Result<Table, Error> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        let reason = "the decoder met a value that cannot be".to_owned();
+        Err(Error::Corrupt { file: path.display().to_string(), format, reason })
+    })
 }
 
 /// A table while it is being read, whatever the format.

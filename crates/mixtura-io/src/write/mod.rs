@@ -1,7 +1,9 @@
 //! Writes tables batch by batch, in the format that the output file's extension names.
 
+mod arrow;
 mod atomic;
 mod csv;
+mod gather;
 mod npy;
 mod parquet;
 
@@ -11,6 +13,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use self::arrow::ArrowSink;
 pub use self::atomic::{AtomicFile, same_file, write_file};
 use self::csv::CsvSink;
 use self::npy::NpySink;
@@ -18,7 +21,7 @@ use self::parquet::ParquetSink;
 use crate::{Error, input};
 
 /// The extensions of tables that can be written, for messages.
-const KNOWN: &str = ".csv, .csv.gz, .parquet and .npy";
+const KNOWN: &str = ".csv, .csv.gz, .parquet, .arrow, .feather, .arrows and .npy";
 
 /// The columns of a table to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +46,7 @@ pub struct TableWriter<'a> {
 enum Sink<'a> {
     Csv(Box<CsvSink<Output<'a>>>),
     Parquet(Box<ParquetSink>),
+    Arrow(Box<ArrowSink>),
     Npy(NpySink),
 }
 
@@ -57,12 +61,14 @@ impl TableWriter<'static> {
     /// Starts a file; its folder must exist.
     pub fn create(path: &Path, columns: &TableColumns) -> Result<Self, Error> {
         let extension = input::extension(path);
-        if ![".csv", ".csv.gz", ".parquet", ".npy"].contains(&extension.as_str()) {
+        if ![".csv", ".csv.gz", ".parquet", ".arrow", ".feather", ".arrows", ".npy"].contains(&extension.as_str()) {
             return Err(Error::Extension { file: path.display().to_string(), extension, known: KNOWN });
         }
         let file = AtomicFile::create(path)?;
         let sink = match extension.as_str() {
             ".parquet" => ParquetSink::new(file, columns).map(|sink| Sink::Parquet(Box::new(sink))),
+            ".arrow" | ".feather" => ArrowSink::file(file, columns).map(|sink| Sink::Arrow(Box::new(sink))),
+            ".arrows" => ArrowSink::stream(file, columns).map(|sink| Sink::Arrow(Box::new(sink))),
             ".npy" => NpySink::new(file, columns).map(Sink::Npy),
             ".csv.gz" => CsvSink::new(Output::Gzip(Box::new(GzEncoder::new(file, Compression::default()))), columns)
                 .map(|sink| Sink::Csv(Box::new(sink))),
@@ -105,6 +111,7 @@ impl<'a> TableWriter<'a> {
         let written = match &mut self.sink {
             Sink::Csv(sink) => sink.write(rows),
             Sink::Parquet(sink) => sink.write(rows),
+            Sink::Arrow(sink) => sink.write(rows),
             Sink::Npy(sink) => sink.write(rows),
         };
         written.map_err(|source| Error::Write { file: self.file.clone(), source })
@@ -115,6 +122,7 @@ impl<'a> TableWriter<'a> {
         let finished = match self.sink {
             Sink::Csv(sink) => sink.finish().and_then(Output::finish),
             Sink::Parquet(sink) => sink.finish().map(Some),
+            Sink::Arrow(sink) => sink.finish().map(Some),
             Sink::Npy(sink) => sink.finish().map(Some),
         };
         match finished.map_err(|source| Error::Write { file: self.file, source })? {

@@ -1,5 +1,6 @@
 //! Checks whole files: what is read, what is refused and with which words, and what is written.
 
+mod arrow;
 mod damaged;
 mod fixture;
 mod npy;

@@ -205,7 +205,7 @@ fn paths_that_cannot_be_read_are_named() {
     let folder = Folder::new();
     let error = read_path(&folder.path("none.csv"), &plain()).unwrap_err();
     assert_eq!(folder.message(&error), "none.csv: cannot read: No such file or directory (os error 2)");
-    for name in ["folder.csv", "folder.parquet", "folder.npy"] {
+    for name in ["folder.csv", "folder.parquet", "folder.arrow", "folder.npy"] {
         std::fs::create_dir(folder.path(name)).unwrap();
         let error = read_path(&folder.path(name), &plain()).unwrap_err();
         assert_eq!(folder.message(&error), format!("{name}: is a folder, not a file"));

@@ -8,6 +8,8 @@ use mixtura_io::{AtomicFile, Error, ReadOptions, TableColumns, TableWriter, same
 
 use crate::fixture::{Folder, all_rows, read_path, strings};
 
+const FORMATS: [&str; 7] = ["a.csv", "a.csv.gz", "a.parquet", "a.arrow", "a.feather", "a.arrows", "a.npy"];
+
 fn names(names: &[&str]) -> TableColumns {
     TableColumns { names: strings(names), label: None }
 }
@@ -27,7 +29,7 @@ fn numbers(n_values: usize) -> Vec<f64> {
 fn every_format_comes_back_to_the_same_bits() {
     let folder = Folder::new();
     let values = numbers(3 * 30_001);
-    for name in ["a.csv", "a.csv.gz", "a.parquet", "a.npy"] {
+    for name in FORMATS {
         let path = folder.path(name);
         let mut writer = TableWriter::create(&path, &names(&["x", "y, z", "\"q\""])).unwrap();
         for batch in values.chunks(3 * 1000) {
@@ -44,14 +46,16 @@ fn every_format_comes_back_to_the_same_bits() {
             assert!(row.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{name}: {row:?} {expected:?}");
         }
     }
-    assert_eq!(folder.names(), ["a.csv", "a.csv.gz", "a.npy", "a.parquet"]);
+    let mut written = FORMATS;
+    written.sort_unstable();
+    assert_eq!(folder.names(), written);
 }
 
 #[test]
 fn labels_are_a_last_column() {
     let folder = Folder::new();
     let columns = TableColumns { names: strings(&["x"]), label: Some("label".into()) };
-    for name in ["a.csv", "a.csv.gz", "a.parquet", "a.npy"] {
+    for name in FORMATS {
         let mut writer = TableWriter::create(&folder.path(name), &columns).unwrap();
         writer.write_labelled_rows(&[1.5, 2.5], &[3, 0]).unwrap();
         writer.finish().unwrap();
@@ -98,7 +102,7 @@ fn an_npy_file_is_as_numpy_writes_it() {
 fn an_unfinished_table_leaves_nothing_and_changes_nothing() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "old");
-    for name in ["a.csv", "b.csv.gz", "c.parquet", "d.npy"] {
+    for name in ["a.csv", "b.csv.gz", "c.parquet", "d.npy", "e.arrow", "f.arrows"] {
         let mut writer = TableWriter::create(&folder.path(name), &names(&["x"])).unwrap();
         writer.write_rows(&vec![1.0; 10_000]).unwrap();
         drop(writer);
@@ -116,7 +120,10 @@ fn targets_that_cannot_be_written_are_refused_before_any_work() {
     assert_eq!(refuse("folder.csv"), "folder.csv: is a folder, not a file");
     let error = TableWriter::create(&folder.path("a.tsv"), &names(&["x"])).err().unwrap();
     assert_eq!(folder.message(&error), r#"a.tsv: unknown extension ".tsv""#);
-    assert_eq!(error.hint().unwrap(), "known extensions are .csv, .csv.gz, .parquet and .npy");
+    assert_eq!(
+        error.hint().unwrap(),
+        "known extensions are .csv, .csv.gz, .parquet, .arrow, .feather, .arrows and .npy"
+    );
     let protected = folder.write("protected.csv", "old");
     let mut permissions = fs::metadata(&protected).unwrap().permissions();
     permissions.set_readonly(true);

@@ -1,9 +1,8 @@
-//! Shortens the way: extrapolates statistics, and takes no such step that lowers the likelihood.
+//! Shortens EM's way: extrapolates its statistics, and takes no such step that lowers the likelihood.
 //!
 //! Squared extrapolation (SQUAREM; Varadhan and Roland 2008, scheme S3) in the space of statistics,
 //! which is linear and the same for every family: from three successive statistics s₀, s₁, s₂ of EM
 //! the trial statistics are s₀ − 2αr + α²v with r = s₁ − s₀, v = s₂ − 2s₁ + s₀ and α = −|r|/|v|.
-//! Where noise outweighs drift, as in late rounds of SEM, |v| ≥ |r| and nothing is extrapolated.
 //! Cost: a little more than nothing beside a pass, unless a trial is rejected, which costs its pass.
 
 use serde::{Deserialize, Serialize};
@@ -106,7 +105,6 @@ pub(crate) fn leap<F: Family>(state: &mut State<F>, tally: Tally<F::Moments>) {
         let least = state.likelihoods.last().copied().unwrap_or(f64::NEG_INFINITY);
         let instead = std::mem::replace(&mut state.model, model);
         state.trial = Some(Trial { instead, least });
-        state.tail.restart();
     }
 }
 

@@ -56,7 +56,8 @@ pub struct Options {
     pub result: SemResult,
     /// With `Auto`: run EM from the same start as well, and keep the better; default no.
     pub guard: bool,
-    /// With EM or `Auto`: extrapolate the steps, where that does not lower the likelihood; default no.
+    /// With EM, alone or as `Auto`'s second part: extrapolate its steps, where that does not lower
+    /// the likelihood; default no.
     pub accelerate: bool,
     /// Limit on rounds, at least 0; default 1000.
     pub rounds: u64,

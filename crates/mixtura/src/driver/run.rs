@@ -280,7 +280,7 @@ fn advance<F: Family, E: Engine<F>>(
         return hand_over(engine, options, state, &tally);
     }
     let n_repairs = update(engine, options, state, &tally)?;
-    if options.accelerate {
+    if options.accelerate && state.stage(options) == Algorithm::Em {
         if state.repaired == Some(state.round + 1) {
             state.leaps.restart();
         } else {

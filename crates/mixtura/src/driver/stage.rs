@@ -3,7 +3,7 @@
 use super::event::{EventKind, record};
 use super::leap::Trial;
 use super::run::State;
-use super::termination::{BATCH, SHORT_BATCH, has_levelled};
+use super::termination::{BATCH, SHORT_BATCH, has_levelled, has_slowed};
 use super::update::update;
 use super::{Algorithm, Options, SemResult};
 use crate::Error;
@@ -23,7 +23,8 @@ impl<F: Family> State<F> {
     /// Whether the coming round is the last of `auto`'s SEM.
     pub(crate) fn hands_over(&self, options: &Options) -> bool {
         let is_sem = options.algorithm == Algorithm::Auto && self.stage(options) == Algorithm::Sem;
-        is_sem && (has_levelled(&self.likelihoods) || self.round + 1 >= half(options))
+        let has_slowed = options.accelerate && has_slowed(&self.likelihoods);
+        is_sem && (has_levelled(&self.likelihoods) || has_slowed || self.round + 1 >= half(options))
     }
 }
 
@@ -66,7 +67,6 @@ pub(crate) fn hand_over<F: Family, E: Engine<F>>(
         _ => n_repairs = update(engine, options, state, tally)?,
     }
     state.tail.restart();
-    state.leaps.restart();
     state.em_since = Some(round);
     Ok(n_repairs)
 }

@@ -67,9 +67,28 @@ pub(crate) fn has_levelled(likelihoods: &[f64]) -> bool {
     is_flat(likelihoods, SHORT_BATCH) || likelihoods.len() >= 2 * SHORT_BATCH && has_fallen()
 }
 
+/// Whether `auto`'s SEM rises by slow, even steps, where extrapolated ones of EM are the shorter way:
+/// its last short batch rose by more than half of what the one before did.
+pub(crate) fn has_slowed(likelihoods: &[f64]) -> bool {
+    let n = likelihoods.len();
+    if n <= 2 * SHORT_BATCH || !(n - 1).is_multiple_of(SHORT_BATCH) {
+        return false;
+    }
+    let rise = |from: usize| likelihoods[from + SHORT_BATCH] - likelihoods[from];
+    2.0 * rise(n - 1 - SHORT_BATCH) > rise(n - 1 - 2 * SHORT_BATCH)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn even_steps_are_slow_and_shrinking_ones_are_not() {
+        let approach = |factor: f64| -> Vec<f64> { (0..11).map(|n| -factor.powi(n)).collect() };
+        // 0.9⁵ = 0.59, 0.8⁵ = 0.33.
+        assert!(has_slowed(&approach(0.9)) && !has_slowed(&approach(0.8)));
+        assert!(!has_slowed(&approach(0.9)[..10]));
+    }
 
     #[test]
     fn a_fall_after_ten_rounds_is_level() {

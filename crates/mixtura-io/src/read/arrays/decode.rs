@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 use super::super::cell::{Cell, from_integer};
 
 /// A number type of rows, as an array may hold it already.
-pub(super) trait Numbers: Cell {
+pub(in crate::read) trait Numbers: Cell {
     fn slice(array: &dyn Array) -> Option<&[Self]>;
 }
 
@@ -36,6 +36,10 @@ pub(super) struct Inexact {
 
 pub(super) fn is_number(kind: &DataType) -> bool {
     kind.is_numeric() || *kind == DataType::Boolean
+}
+
+pub(super) fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 /// The values of an array without empty cells.

@@ -1,0 +1,137 @@
+//! Puts Arrow arrays, pieces of columns, into their place in a table.
+
+mod decode;
+
+use std::sync::{Mutex, PoisonError};
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Fields};
+use mixtura::rows::RowsBuilder;
+
+pub(super) use self::decode::Numbers;
+use self::decode::{is_number, is_text};
+use super::{Assembly, Cell, Header, Selection};
+use crate::Error;
+
+/// Rows of an array that are put in their place at a time: they stay in the cache until they are there.
+pub(super) const PIECE_ROWS: usize = 1 << 14;
+
+/// Rows per byte of file up to which a file's own count of rows is believed before a value is seen.
+/// One bit a value gives 8; only long runs of equal values give more, and are then read part by part.
+const PLAUSIBLE_ROWS_PER_BYTE: u64 = 64;
+
+pub(super) fn is_plausible(n_rows: usize, n_bytes: u64) -> bool {
+    (n_rows as u64) <= n_bytes.saturating_mul(PLAUSIBLE_ROWS_PER_BYTE)
+}
+
+/// Whether single precision holds every value of the columns of data.
+pub(super) fn are_single(fields: &Fields, selection: &Selection) -> bool {
+    let mut kinds = selection.data.iter().map(|&column| value_type(fields[column].data_type()));
+    kinds.all(|kind| matches!(kind, DataType::Float16 | DataType::Float32))
+}
+
+/// The type of the values, whether they stand in the column or in a dictionary.
+fn value_type(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, values) => values,
+        kind => kind,
+    }
+}
+
+/// A part of a column, from a row on.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<'a> {
+    pub(super) first_row: usize,
+    pub(super) column: usize,
+    pub(super) array: &'a ArrayRef,
+}
+
+impl Header {
+    /// Refuses columns of data or weights that do not hold numbers, and labels that are not text either.
+    pub(super) fn refuse_other_types(&self, fields: &Fields, selection: &Selection) -> Result<(), Error> {
+        let holds_numbers = |kind| is_number(value_type(kind));
+        for &column in selection.data.iter().chain(&selection.weights) {
+            let kind = fields[column].data_type();
+            if !holds_numbers(kind) {
+                let numeric = fields.iter().filter(|field| holds_numbers(field.data_type()));
+                let numeric = numeric.map(|field| field.name().clone()).collect();
+                return Err(self.column_type(column, kind, numeric));
+            }
+        }
+        match selection.labels.map(|column| (column, fields[column].data_type())) {
+            Some((column, kind)) if !holds_numbers(kind) && !is_text(value_type(kind)) => {
+                Err(self.column_type(column, kind, Vec::new()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn column_type(&self, column: usize, kind: &DataType, numeric: Vec<String>) -> Error {
+        Error::ColumnType { file: self.file.clone(), column: self.column(column), kind: kind.to_string(), numeric }
+    }
+
+    fn refuse_empty(&self, piece: Piece) -> Result<(), Error> {
+        let Piece { first_row, column, array } = piece;
+        if array.null_count() == 0 {
+            return Ok(());
+        }
+        match (0..array.len()).find(|&index| array.is_null(index)) {
+            Some(index) => Err(Error::EmptyCell { place: self.place(first_row + index, column) }),
+            None => Ok(()),
+        }
+    }
+
+    fn numbers<T: Cell>(&self, piece: Piece) -> Result<Vec<T>, Error> {
+        self.refuse_empty(piece)?;
+        decode::numbers(piece.array).map_err(|inexact| match inexact.value {
+            Some(value) => Error::Inexact { place: self.place(piece.first_row + inexact.index, piece.column), value },
+            None => self.column_type(piece.column, piece.array.data_type(), Vec::new()),
+        })
+    }
+
+    /// Writes a piece into the column `position` of the rows, which grow if they must.
+    pub(super) fn write_piece<T: Numbers>(
+        &self,
+        piece: Piece,
+        position: usize,
+        builder: &Mutex<&mut RowsBuilder<T>>,
+    ) -> Result<(), Error> {
+        let write = |values: &[T]| {
+            // A panic elsewhere fails the whole file, so a half-written column is never seen.
+            let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
+            if builder.n_rows() < piece.first_row + values.len() {
+                builder.resize(piece.first_row + values.len());
+            }
+            builder.write_column(piece.first_row, position, values.iter().copied());
+        };
+        self.refuse_empty(piece)?;
+        match T::slice(piece.array) {
+            Some(values) => write(values),
+            None => write(&self.numbers::<T>(piece)?),
+        }
+        Ok(())
+    }
+}
+
+impl<T: Cell> Assembly<T> {
+    pub(super) fn push_weight_piece(&mut self, piece: Piece) -> Result<(), Error> {
+        let weights = self.header.numbers::<f64>(piece)?;
+        self.push_weights(piece.first_row, piece.column, weights.into_iter())
+    }
+
+    pub(super) fn push_label_piece(&mut self, piece: Piece) -> Result<(), Error> {
+        let Piece { first_row, column, array } = piece;
+        self.header.refuse_empty(piece)?;
+        if let Some(texts) = decode::texts(array) {
+            for (row, text) in (first_row..).zip(texts) {
+                if text.trim().is_empty() {
+                    return Err(Error::EmptyCell { place: self.header.place(row, column) });
+                }
+                self.labels.push(text.trim());
+            }
+            return Ok(());
+        }
+        let labels = self.header.numbers::<f64>(piece)?;
+        self.push_labels(first_row, column, labels.into_iter())
+    }
+}

@@ -1,0 +1,133 @@
+//! Reads Arrow files and streams: batches are decoded side by side, each column by column, straight
+//! into the rows.
+
+mod column;
+mod extent;
+mod layout;
+mod source;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use arrow_schema::{DataType, SchemaRef};
+use rayon::prelude::*;
+
+use self::column::{Batch, BatchReader, Dictionaries, add_dictionary};
+use self::layout::{Layout, Part};
+use self::source::Source;
+use super::arrays::{self, Numbers};
+use super::{Assembly, Header, Selection};
+use crate::{Error, ReadOptions, Table};
+
+/// Into how many tasks the batches are divided at most; each opens the file for itself.
+const MOST_TASKS: usize = 256;
+
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
+    let mut source = Source::open(path)?;
+    let file = path.display().to_string();
+    if source.n_bytes == 0 {
+        return Err(Error::Empty { file });
+    }
+    let layout = Layout::find(&mut source)?;
+    let fields = layout.schema.fields();
+    let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+    let header = Header { file, n_columns: names.len(), names };
+    let selection = Selection::new(&header, options)?;
+    header.refuse_other_types(fields, &selection)?;
+    let file = ArrowFile::new(path, &mut source, &layout, &selection)?;
+    if arrays::are_single(fields, &selection) {
+        file.read_into(Assembly::<f32>::new(header, selection)?, options, layout.notices)
+    } else {
+        file.read_into(Assembly::<f64>::new(header, selection)?, options, layout.notices)
+    }
+}
+
+/// The batches of a file, with the dictionaries that they need.
+struct ArrowFile<'a> {
+    path: &'a Path,
+    schema: SchemaRef,
+    batches: Vec<Batch>,
+    n_rows: usize,
+    is_plausible: bool,
+}
+
+impl<'a> ArrowFile<'a> {
+    fn new(path: &'a Path, source: &mut Source, layout: &Layout, selection: &Selection) -> Result<Self, Error> {
+        let schema = layout.schema.clone();
+        let is_dictionary = |&column: &usize| matches!(schema.field(column).data_type(), DataType::Dictionary(..));
+        let Selection { data, weights, labels } = selection;
+        let needs_dictionaries = data.iter().chain(weights).chain(labels).any(is_dictionary);
+        let mut dictionaries = Arc::new(Dictionaries::new());
+        let mut batches = Vec::new();
+        let mut first_row = 0usize;
+        for part in &layout.parts {
+            match *part {
+                // A stream may replace them from batch to batch.
+                Part::Dictionary { position } if needs_dictionaries => {
+                    add_dictionary(source, position, &schema, Arc::make_mut(&mut dictionaries))?;
+                }
+                Part::Dictionary { .. } => {}
+                Part::Batch { position, n_rows } => {
+                    batches.push(Batch { position, first_row, n_rows, dictionaries: dictionaries.clone() });
+                    first_row = first_row
+                        .checked_add(n_rows)
+                        .ok_or_else(|| source.corrupt(&format!("a batch is said to have {n_rows} rows")))?;
+                }
+            }
+        }
+        let is_plausible = arrays::is_plausible(first_row, source.n_bytes);
+        Ok(Self { path, schema, batches, n_rows: first_row, is_plausible })
+    }
+
+    fn read_into<T: Numbers>(
+        &self,
+        mut assembly: Assembly<T>,
+        options: &ReadOptions,
+        notices: Vec<String>,
+    ) -> Result<Table, Error> {
+        assembly.notices = notices;
+        self.read_data(&mut assembly)?;
+        let mut source = Source::open(self.path)?;
+        if let Some(column) = assembly.selection.weights {
+            for batch in &self.batches {
+                let mut reader = BatchReader::open(&mut source, &self.schema, batch)?;
+                reader.column(column, |piece| assembly.push_weight_piece(piece))?;
+            }
+        }
+        if let Some(column) = assembly.selection.labels {
+            for batch in &self.batches {
+                let mut reader = BatchReader::open(&mut source, &self.schema, batch)?;
+                reader.column(column, |piece| assembly.push_label_piece(piece))?;
+            }
+        }
+        assembly.finish(options)
+    }
+
+    fn read_data<T: Numbers>(&self, assembly: &mut Assembly<T>) -> Result<(), Error> {
+        let Assembly { header, selection, builder, .. } = assembly;
+        // Where the metadata promises more than such a file can hold, a batch must deliver its rows
+        // before the next one, further on, may take memory.
+        let n_at_once = if self.is_plausible { self.batches.len().max(1) } else { 1 };
+        if self.is_plausible {
+            builder.resize(self.n_rows);
+        }
+        for batches in self.batches.chunks(n_at_once) {
+            let shared = Mutex::new(&mut *builder);
+            let outcomes: Vec<Result<(), Error>> = batches
+                .par_chunks(batches.len().div_ceil(MOST_TASKS))
+                .map(|batches| {
+                    let mut source = Source::open(self.path)?;
+                    for batch in batches {
+                        let mut reader = BatchReader::open(&mut source, &self.schema, batch)?;
+                        for (position, &column) in selection.data.iter().enumerate() {
+                            reader.column(column, |piece| header.write_piece(piece, position, &shared))?;
+                        }
+                    }
+                    Ok(())
+                })
+                .collect();
+            outcomes.into_iter().collect::<Result<(), Error>>()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Writes Arrow files and streams, uncompressed, so that other programs can use them where they lie.
+
+use std::io;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::ArrowError;
+
+use super::gather::Gather;
+use super::{AtomicFile, Batch, TableColumns};
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 1 << 14;
+
+pub(super) struct ArrowSink {
+    writer: Writer,
+    gather: Gather,
+}
+
+enum Writer {
+    /// With a footer that says where each batch is.
+    File(FileWriter<AtomicFile>),
+    Stream(StreamWriter<AtomicFile>),
+}
+
+impl ArrowSink {
+    pub(super) fn file(file: AtomicFile, columns: &TableColumns) -> io::Result<Self> {
+        let gather = Gather::new(columns, BATCH_ROWS);
+        let writer = FileWriter::try_new(file, gather.schema()).map(Writer::File).map_err(into_io)?;
+        Ok(Self { writer, gather })
+    }
+
+    pub(super) fn stream(file: AtomicFile, columns: &TableColumns) -> io::Result<Self> {
+        let gather = Gather::new(columns, BATCH_ROWS);
+        let writer = StreamWriter::try_new(file, gather.schema()).map(Writer::Stream).map_err(into_io)?;
+        Ok(Self { writer, gather })
+    }
+
+    pub(super) fn write(&mut self, batch: Batch) -> io::Result<()> {
+        self.gather.add(batch, |batch| self.writer.write(batch))
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<AtomicFile> {
+        if let Some(batch) = self.gather.rest()? {
+            self.writer.write(&batch)?;
+        }
+        match self.writer {
+            Writer::File(writer) => writer.into_inner().map_err(into_io),
+            Writer::Stream(writer) => writer.into_inner().map_err(into_io),
+        }
+    }
+}
+
+impl Writer {
+    fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
+        match self {
+            Self::File(writer) => writer.write(batch).map_err(into_io),
+            Self::Stream(writer) => writer.write(batch).map_err(into_io),
+        }
+    }
+}
+
+/// The system's own error, if there is one inside, so that a full disk is called a full disk.
+fn into_io(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, error) => error,
+        error => io::Error::other(error),
+    }
+}
