@@ -1,6 +1,6 @@
 //! Computes log-densities that need no products of columns: distances along axes, and linear forms.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::DerefMut;
 
 use super::whiten::Number;
 use super::{Arithmetic, Kernel, Lanes};
@@ -29,39 +29,37 @@ impl<L: DerefMut<Target = [T; W]>, T: Number, const W: usize> Kernel for Stretch
         let n = self.block.len();
         let (pairs, rest) = self.out.as_chunks_mut::<2>();
         let mut k = 0;
-        for out in pairs {
-            let squares = stretched::<A, L, T, W, 2>(self.block, &self.factors[k * n..], &self.offsets[k * n..]);
-            for (i, out) in out.iter_mut().enumerate() {
-                **out = squares[i].map(|square| T::less_square(self.constants[k + i], square));
+        for [first, second] in pairs {
+            // Two at a time: each column of the block is loaded once.
+            let (a, b) = (&self.factors[k * n..][..2 * n], &self.offsets[k * n..][..2 * n]);
+            let (mut square, mut other) = ([T::ZERO; W], [T::ZERO; W]);
+            for (d, x) in self.block.iter().enumerate() {
+                square = add_square::<A, T, W>(a[d], b[d], x, square);
+                other = add_square::<A, T, W>(a[n + d], b[n + d], x, other);
             }
+            **first = square.map(|square| T::less_square(self.constants[k], square));
+            **second = other.map(|square| T::less_square(self.constants[k + 1], square));
             k += 2;
         }
         for out in rest {
-            let [square] = stretched::<A, L, T, W, 1>(self.block, &self.factors[k * n..], &self.offsets[k * n..]);
+            let (a, b) = (&self.factors[k * n..][..n], &self.offsets[k * n..][..n]);
+            let mut square = [T::ZERO; W];
+            for ((x, &a), &b) in self.block.iter().zip(a).zip(b) {
+                square = add_square::<A, T, W>(a, b, x, square);
+            }
             **out = square.map(|square| T::less_square(self.constants[k], square));
         }
     }
 }
 
-/// Σ_d (a_d x_d + b_d)² of N components side by side, so that each column is loaded once.
+/// Adds (a x + b)² of the rows of a block.
 #[inline(always)]
-fn stretched<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize, const N: usize>(
-    block: &[L],
-    factors: &[T],
-    offsets: &[T],
-) -> [[T; W]; N] {
-    let n = block.len();
-    let mut squares = [[T::ZERO; W]; N];
-    for (d, x) in block.iter().enumerate() {
-        for (k, square) in squares.iter_mut().enumerate() {
-            let (a, b) = (factors[k * n + d], offsets[k * n + d]);
-            for lane in 0..W {
-                let y = T::mul_add::<A>(a, x[lane], b);
-                square[lane] = T::mul_add::<A>(y, y, square[lane]);
-            }
-        }
+fn add_square<A: Arithmetic, T: Number, const W: usize>(a: T, b: T, x: &[T; W], mut square: [T; W]) -> [T; W] {
+    for lane in 0..W {
+        let y = T::mul_add::<A>(a, x[lane], b);
+        square[lane] = T::mul_add::<A>(y, y, square[lane]);
     }
-    squares
+    square
 }
 
 /// `base + constant + Σ_d a_d x_d` for several components and the rows of one block.
