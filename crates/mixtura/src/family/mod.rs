@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::kernels::Side;
 pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
 use crate::rows::{Summary, shorten};
 use crate::{Error, Rows};
@@ -226,6 +227,13 @@ pub struct OwnRows<'a> {
 pub struct Weights<'a> {
     pub(crate) blocks: &'a [Lanes],
     pub(crate) stride: usize,
+}
+
+/// Weights of rows as one side of dot products: the column of ones stands for them where all are 1.
+pub(crate) fn weights_of<'a>(rows: &'a [Lanes], n_columns: usize, weights: Option<Weights<'a>>) -> Side<'a> {
+    let ones = Weights { blocks: &rows[n_columns..], stride: n_columns + 1 };
+    let Weights { blocks, stride } = weights.unwrap_or(ones);
+    Side { blocks, stride, first: 0, n: 1 }
 }
 
 /// Refuses rows of a range with a value that no row of the family can have.

@@ -5,6 +5,7 @@ mod full;
 mod matrix;
 mod narrow;
 mod placement;
+mod sampler;
 mod tied;
 mod triangle;
 mod width;
@@ -13,8 +14,9 @@ pub use axes::{
     AllColumns, Axes, AxisGaussian, AxisMoments, AxisPrepared, AxisScratch, DiagonalGaussian, EachColumn,
     SphericalGaussian,
 };
-pub use full::{FullGaussian, FullMoments, FullPrepared, FullSampler, FullScratch};
-pub use tied::{TiedGaussian, TiedMoments, TiedPrepared, TiedSampler, TiedScratch};
+pub use full::{FullGaussian, FullMoments, FullPrepared, FullScratch};
+pub use sampler::GaussianSampler;
+pub use tied::{TiedGaussian, TiedMoments, TiedPrepared, TiedScratch};
 
 use self::matrix::{BadPivot, cholesky};
 use crate::Error;

@@ -75,6 +75,20 @@ impl Placement {
         }
         out
     }
+
+    /// The same for several blocks with their column of ones.
+    pub(super) fn rows_about<'a>(
+        &self,
+        component: usize,
+        blocks: &'a [Lanes],
+        shifted: &'a mut [Lanes],
+    ) -> &'a [Lanes] {
+        let Some(shift) = self.shift(component) else { return blocks };
+        let out = &mut shifted[..blocks.len()];
+        out.copy_from_slice(blocks);
+        shift_rows(out, shift);
+        out
+    }
 }
 
 fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {

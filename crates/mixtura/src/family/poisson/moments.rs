@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::family::{CommonRows, Moments, OwnRows, Weights};
+use crate::family::{CommonRows, Moments, OwnRows, weights_of};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
 
 /// For each component Σw·x, then Σw.
@@ -36,11 +36,7 @@ impl PoissonMoments {
     }
 
     pub(super) fn add_own(&mut self, set: InstructionSet, OwnRows { component, rows, weights }: OwnRows<'_>) {
-        let stride = self.n_columns + 1;
-        // Without weights the column of ones stands for them.
-        let ones = Weights { blocks: &rows[self.n_columns..], stride };
-        let Weights { blocks, stride } = weights.unwrap_or(ones);
-        self.add(set, rows, Side { blocks, stride, first: 0, n: 1 }, component);
+        self.add(set, rows, weights_of(rows, self.n_columns, weights), component);
     }
 
     fn add(&mut self, set: InstructionSet, rows: &[Lanes], left: Side<'_>, first: usize) {

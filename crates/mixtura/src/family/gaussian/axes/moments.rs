@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::placement::shift_rows;
 use super::AxisPrepared;
-use crate::family::{CommonRows, Moments, OwnRows, Weights};
+use crate::family::{CommonRows, Moments, OwnRows, weights_of};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side, Squares};
 
 /// For each component Σw·x, Σw and Σw·x² about its centre: a square for each column, or their sum.
@@ -82,13 +82,7 @@ impl AxisMoments {
         let AxisScratch { rows: shifted, squares, .. } = scratch;
         let mut squares_are_common = false;
         for run in prepared.placement().runs() {
-            let mut rows = blocks;
-            if let Some(shift) = prepared.placement().shift(run.start) {
-                let shifted = &mut shifted[..blocks.len()];
-                shifted.copy_from_slice(blocks);
-                shift_rows(shifted, shift);
-                rows = shifted;
-            }
+            let rows = prepared.placement().rows_about(run.start, blocks, shifted);
             // Components about the common centre share their squares.
             let is_far = prepared.placement().shift(run.start).is_some();
             if is_far || !squares_are_common {
@@ -96,7 +90,8 @@ impl AxisMoments {
             }
             squares_are_common = !is_far;
             let left = Side { blocks: weights, stride, first: run.start, n: run.len() };
-            self.add(set, rows, squares, left);
+            let start = run.start * self.stride();
+            self.add_at(set, rows, squares, left, start);
         }
     }
 
@@ -111,12 +106,8 @@ impl AxisMoments {
             shift_rows(rows, shift);
         }
         self.square(set, rows, &mut scratch.squares);
-        let (n, stride) = (self.n_columns, self.n_columns + 1);
-        // Without weights the column of ones stands for them.
-        let ones = Weights { blocks: &rows[n..], stride };
-        let Weights { blocks, stride } = weights.unwrap_or(ones);
+        let left = weights_of(rows, self.n_columns, weights);
         let start = component * self.stride();
-        let left = Side { blocks, stride, first: 0, n: 1 };
         self.add_at(set, rows, &scratch.squares, left, start);
     }
 
@@ -125,12 +116,7 @@ impl AxisMoments {
         set.run(Squares { blocks, stride: n_columns + 1, n_columns, n_squares, out });
     }
 
-    /// Adds rows that belong to a run of components.
-    fn add(&mut self, set: InstructionSet, rows: &[Lanes], squares: &[Lanes], weights: Side<'_>) {
-        let start = weights.first * self.stride();
-        self.add_at(set, rows, squares, weights, start);
-    }
-
+    /// Adds rows that belong to one component or to several, from this place of the sums on.
     fn add_at(&mut self, set: InstructionSet, rows: &[Lanes], squares: &[Lanes], left: Side<'_>, start: usize) {
         let (n, stride) = (self.n_columns + 1, self.stride());
         let n_blocks = rows.len() / n;

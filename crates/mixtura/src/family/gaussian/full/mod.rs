@@ -4,18 +4,16 @@ mod density;
 mod estimate;
 mod moments;
 mod narrow;
-mod sampler;
 
 use serde::{Deserialize, Serialize};
 
-use super::two;
+use super::{GaussianSampler, two};
 use crate::Error;
 use crate::family::{CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Near, Outcome, OwnRows};
 use crate::kernels::Lanes;
 
 pub use density::FullPrepared;
 pub use moments::{FullMoments, FullScratch};
-pub use sampler::FullSampler;
 
 /// K Gaussians in D dimensions, each with a mean and a covariance matrix of its own.
 ///
@@ -69,7 +67,7 @@ impl Family for FullGaussian {
     type Prepared = FullPrepared;
     type Moments = FullMoments;
     type Scratch = FullScratch;
-    type Sampler = FullSampler;
+    type Sampler = GaussianSampler;
 
     const NAME: &'static str = "gaussian";
     const STRUCTURE: Option<&'static str> = Some("full");
@@ -223,8 +221,8 @@ impl Family for FullGaussian {
         Some(self.transformed(scale, |d, mean| (mean - offset[d]) * scale[d]))
     }
 
-    fn sampler(&self) -> Result<FullSampler, Error> {
-        FullSampler::new(self)
+    fn sampler(&self) -> Result<GaussianSampler, Error> {
+        GaussianSampler::new(self.n_columns, &self.means, &self.covariances)
     }
 }
 

@@ -90,12 +90,15 @@ impl FullMoments {
         scratch: &mut FullScratch,
     ) {
         let n_components = prepared.n_components();
-        // Runs of components about the common centre share their products.
+        // Many components about the common centre share their products; of few, or of one about its own
+        // mean, the rows are weighted for each alone.
         for run in prepared.placement().runs() {
-            if let Some(shift) = prepared.placement().shift(run.start) {
-                self.add_far(set, blocks, (run.start, n_components, weights), shift, scratch);
-            } else if run.len() <= FEW_COMPONENTS {
-                run.for_each(|k| self.add_alone(set, blocks, (k, n_components, weights), scratch));
+            if run.len() <= FEW_COMPONENTS {
+                for component in run {
+                    let weights = Weights { blocks: &weights[component..], stride: n_components };
+                    let rows = prepared.placement().rows_about(component, blocks, &mut scratch.rows);
+                    scratch.triangle.add(set, rows, Some(weights), self.triangle_mut(component));
+                }
             } else {
                 let run = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
                 self.add_near(prepared, set, blocks, run, scratch);
@@ -124,34 +127,6 @@ impl FullMoments {
             DotProducts { left: run, right, n_blocks }.add_to(set, out, size);
             done += pairs.len();
         }
-    }
-
-    /// One of few components: its rows weighted for it alone, because products would serve too few.
-    fn add_alone(
-        &mut self,
-        set: InstructionSet,
-        blocks: &[Lanes],
-        (component, n_components, weights): (usize, usize, &[Lanes]),
-        scratch: &mut FullScratch,
-    ) {
-        let weights = Some(Weights { blocks: &weights[component..], stride: n_components });
-        scratch.triangle.add(set, blocks, weights, self.triangle_mut(component));
-    }
-
-    /// A component about its own mean: rows shifted and weighted for it alone.
-    fn add_far(
-        &mut self,
-        set: InstructionSet,
-        blocks: &[Lanes],
-        (component, n_components, weights): (usize, usize, &[Lanes]),
-        shift: &[f64],
-        scratch: &mut FullScratch,
-    ) {
-        let rows = &mut scratch.rows[..blocks.len()];
-        rows.copy_from_slice(blocks);
-        shift_rows(rows, shift);
-        let weights = Some(Weights { blocks: &weights[component..], stride: n_components });
-        scratch.triangle.add(set, rows, weights, self.triangle_mut(component));
     }
 
     pub(super) fn add_own(

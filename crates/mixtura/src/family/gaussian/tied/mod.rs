@@ -4,14 +4,11 @@ mod density;
 mod estimate;
 mod moments;
 
-use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::matrix::{cholesky, packed};
-use super::{check_symmetric, two};
+use super::{GaussianSampler, check_symmetric, two};
 use crate::Error;
-use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Outcome, OwnRows, Sampler};
+use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Outcome, OwnRows};
 use crate::kernels::Lanes;
 
 pub use density::TiedPrepared;
@@ -69,7 +66,7 @@ impl Family for TiedGaussian {
     type Prepared = TiedPrepared;
     type Moments = TiedMoments;
     type Scratch = TiedScratch;
-    type Sampler = TiedSampler;
+    type Sampler = GaussianSampler;
 
     const NAME: &'static str = "gaussian";
     const STRUCTURE: Option<&'static str> = Some("tied");
@@ -187,26 +184,7 @@ impl Family for TiedGaussian {
         Some(self.transformed(scale, |d, mean| (mean - offset[d]) * scale[d]))
     }
 
-    fn sampler(&self) -> Result<TiedSampler, Error> {
-        self.check()?;
-        let factor = cholesky(&self.covariance, self.n_columns, 0.0).map_err(super::not_positive_definite(0))?;
-        Ok(TiedSampler { components: self.clone(), factor })
-    }
-}
-
-/// Means and one Cholesky factor: a row is μ + L z for standard normal z.
-#[derive(Debug)]
-pub struct TiedSampler {
-    components: TiedGaussian,
-    factor: Vec<f64>,
-}
-
-impl Sampler for TiedSampler {
-    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
-        let normal: Vec<f64> = out.iter().map(|_| StandardNormal.sample(generator)).collect();
-        for (i, (out, mean)) in out.iter_mut().zip(self.components.mean(component)).enumerate() {
-            let row = &self.factor[packed(i, 0)..][..=i];
-            *out = mean + row.iter().zip(&normal).map(|(l, z)| l * z).sum::<f64>();
-        }
+    fn sampler(&self) -> Result<GaussianSampler, Error> {
+        GaussianSampler::new(self.n_columns, &self.means, &self.covariance)
     }
 }

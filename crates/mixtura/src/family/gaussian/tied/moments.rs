@@ -6,7 +6,7 @@ use super::super::matrix::packed;
 use super::super::placement::shift_rows;
 use super::super::triangle::Triangle;
 use super::TiedPrepared;
-use crate::family::{CommonRows, Moments, OwnRows, Weights};
+use crate::family::{CommonRows, Moments, OwnRows, Weights, weights_of};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
 
 /// For each component Σw·x and Σw about its centre, and Σ_k Σw·(x,1)(x,1)ᵀ about the same centres, as
@@ -86,12 +86,8 @@ impl TiedMoments {
         let TiedScratch { rows: shifted, weights: near, triangle, .. } = scratch;
         near[..n_blocks].fill(Lanes::all(0.0));
         for run in prepared.placement().runs() {
-            let mut rows = blocks;
-            if let Some(shift) = prepared.placement().shift(run.start) {
-                let shifted = &mut shifted[..blocks.len()];
-                shifted.copy_from_slice(blocks);
-                shift_rows(shifted, shift);
-                rows = shifted;
+            let rows = prepared.placement().rows_about(run.start, blocks, shifted);
+            if prepared.placement().shift(run.start).is_some() {
                 let of_component = Weights { blocks: &weights[run.start..], stride: n_components };
                 triangle.add(set, rows, Some(of_component), &mut self.triangle);
             } else {
@@ -120,9 +116,7 @@ impl TiedMoments {
             shift_rows(rows, shift);
         }
         let n = self.n_columns + 1;
-        let ones = Weights { blocks: &rows[n - 1..], stride: n };
-        let Weights { blocks, stride } = weights.unwrap_or(ones);
-        let left = Side { blocks, stride, first: 0, n: 1 };
+        let left = weights_of(rows, self.n_columns, weights);
         let right = Side { blocks: rows, stride: n, first: 0, n };
         let n_blocks = rows.len() / n;
         DotProducts { left, right, n_blocks }.add_to(set, &mut self.sums[component * n..], n);
