@@ -1,0 +1,82 @@
+//! Says what happened on the way of a fit.
+
+use mixtura::driver::{Event, EventKind};
+use mixtura::family::Family;
+use mixtura::rows::Summary;
+use mixtura::{Algorithm, Fit};
+
+use crate::table::{counted, number};
+use crate::talk;
+
+/// The algorithm's name for human eyes.
+pub(crate) fn name(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Em => "EM",
+        Algorithm::Sem => "SEM",
+        Algorithm::Cem => "CEM",
+        Algorithm::Saem => "SAEM",
+        Algorithm::Auto => "auto",
+    }
+}
+
+pub(super) fn constant_columns(summary: &Summary, columns: &[String]) {
+    for column in summary.constant_columns() {
+        let name = columns.get(column).map_or_else(|| (column + 1).to_string(), Clone::clone);
+        let value = summary.minimum[column];
+        talk::notice(&format!("column {name} holds the same value everywhere ({value}): it tells nothing apart"));
+    }
+}
+
+/// Says what happened, a line for each kind of event.
+pub(super) fn events<F: Family>(fit: &Fit<F>, algorithm: Algorithm) {
+    let mut told = Vec::new();
+    for event in &fit.events {
+        if !told.contains(&event.kind) {
+            told.push(event.kind);
+            let alike: Vec<&Event> = fit.events.iter().filter(|other| other.kind == event.kind).collect();
+            announce(event.kind, &alike, fit, algorithm);
+        }
+    }
+}
+
+fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorithm: Algorithm) {
+    let mut components: Vec<usize> = events.iter().filter_map(|event| event.component).collect();
+    components.sort_unstable();
+    let components: Vec<String> = components.iter().map(ToString::to_string).collect();
+    let who = match components.as_slice() {
+        [one] => format!("component {one} was"),
+        few if few.len() <= 5 => format!("components {} were", few.join(", ")),
+        many => format!("{} components were", many.len()),
+    };
+    let first = events.iter().map(|event| event.first).min().unwrap_or(0);
+    let last = events.iter().map(|event| event.last).max().unwrap_or(0);
+    let when = if first == last { format!("in round {first}") } else { format!("between rounds {first} and {last}") };
+    match kind {
+        EventKind::Reseeded => talk::warning(&format!("{who} empty and moved to a new place {when}")),
+        EventKind::Blended => {
+            talk::notice(&format!("{who} short of rows and blended with the previous estimate {when}"));
+        }
+        EventKind::CovarianceKept => {
+            talk::warning(&format!("{who} left with a singular covariance and kept the previous one {when}"));
+        }
+        EventKind::ParametersKept => talk::warning(&format!("{who} empty again and kept the last parameters {when}")),
+        EventKind::Recentred => {
+            talk::notice(&format!("{who} far away and narrow, and taken about the own mean from then on, {when}"));
+        }
+        EventKind::Clipped => talk::notice(&format!("{who} held at the least variance (--regularization) {when}")),
+        EventKind::RoundLimit => {
+            let or_tolerance = if algorithm == Algorithm::Sem { "" } else { " or --tolerance" };
+            let rounds = counted(fit.rounds as usize, "round");
+            talk::warning(&format!("not converged after {rounds}: raise --rounds{or_tolerance}"));
+        }
+        EventKind::RestartsDisagree => {
+            let least = fit.restarts.iter().copied().fold(f64::INFINITY, f64::min);
+            let spread = number(fit.mean_ln_likelihood - least);
+            talk::warning(&format!("restarts disagree by up to {spread} nats a row: there are several local maxima"));
+        }
+        EventKind::GuardWon => talk::notice("EM from the same start ended higher than auto, and was kept (--guard)"),
+        EventKind::FractionalWeights => {
+            talk::notice("weights are not whole numbers: each row's drawn label carries its whole weight");
+        }
+    }
+}

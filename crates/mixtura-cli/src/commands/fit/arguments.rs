@@ -1,0 +1,260 @@
+//! Says what can be asked of a fit, and refuses what does not go together.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use mixtura::driver::SemResult;
+use mixtura::pass::Precision;
+use mixtura::{Algorithm, Kind, Options};
+use mixtura_io::ModelFile;
+
+use crate::arguments::{Format, at_least_one, not_negative, threads};
+use crate::data::DataArguments;
+use crate::failure::Usage;
+
+/// Fit a mixture model to data
+#[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
+pub(crate) struct FitArguments {
+    #[command(flatten)]
+    pub(super) data: DataArguments,
+
+    /// Number of components
+    #[arg(short = 'k', value_name = "K", value_parser = at_least_one)]
+    pub(super) n_components: usize,
+
+    /// The algorithm: how posteriors become weights
+    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
+    pub(super) algorithm: AlgorithmName,
+
+    /// Which of SEM's models is the answer
+    #[arg(long, value_enum, default_value_t = ResultName::Average)]
+    pub(super) result: ResultName,
+
+    /// With auto: run EM from the same start as well, and keep the better
+    #[arg(long)]
+    pub(super) guard: bool,
+
+    /// With em or auto: extrapolate EM's steps where that does not lower the likelihood
+    #[arg(long)]
+    pub(super) accelerate: bool,
+
+    /// Structure of the covariance matrices [default: that of the initial model, else full]
+    #[arg(long, value_enum)]
+    pub(super) covariance: Option<Covariance>,
+
+    /// Distribution of the components [default: that of the initial model, else gaussian]
+    #[arg(long, value_enum)]
+    pub(super) family: Option<FamilyName>,
+
+    /// Limit on rounds
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(super) rounds: u64,
+
+    /// Stop when the log-likelihood a row changes by less, in nats; 0 = run all rounds
+    #[arg(long, value_name = "T", default_value = "1e-6", value_parser = not_negative)]
+    pub(super) tolerance: f64,
+
+    /// Seed of all random draws
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(super) seed: u64,
+
+    /// How SEM computes the densities it draws from; both draw the same labels
+    #[arg(long, value_enum, default_value_t = PrecisionName::Certified)]
+    pub(super) precision: PrecisionName,
+
+    /// Number of threads [default: all]; changes no bit of the result
+    #[arg(long, value_name = "T", value_parser = threads)]
+    pub(super) threads: Option<usize>,
+
+    /// Where the fit starts
+    #[arg(long, value_enum, default_value_t = Init::KmeansPlusPlus, help_heading = "Start")]
+    pub(super) init: Init,
+
+    /// Start from the model in this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["init", "labels"], help_heading = "Start")]
+    pub(super) init_model: Option<PathBuf>,
+
+    /// Start from the groups that this column names
+    #[arg(long, value_name = "COLUMN", conflicts_with = "init", help_heading = "Start")]
+    pub(super) labels: Option<String>,
+
+    /// Number of starts; the best is kept
+    #[arg(long, value_name = "R", default_value = "1", value_parser = at_least_one, help_heading = "Start")]
+    pub(super) restarts: usize,
+
+    /// Column of row weights
+    #[arg(long, value_name = "COLUMN", help_heading = "Data")]
+    pub(super) weights: Option<String>,
+
+    /// Map each column to [0, 1] for the fit; the model stays in the data's units
+    #[arg(long, help_heading = "Data")]
+    pub(super) normalize: bool,
+
+    /// Least variance, in units of the squared robust scale of a column; 0 = none
+    #[arg(long, value_name = "E", default_value = "1e-9", value_parser = not_negative, help_heading = "Degenerate components")]
+    pub(super) regularization: f64,
+
+    /// Added to every variance, in the data's units
+    #[arg(long, value_name = "R", default_value = "0", value_parser = not_negative, help_heading = "Degenerate components")]
+    pub(super) ridge: f64,
+
+    /// Write the model to this file
+    #[arg(short, long, value_name = "MODEL", help_heading = "Output")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Write the likelihood, time and repairs of every round to this CSV file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) trace: Option<PathBuf>,
+
+    /// Print the model as JSON or as a table [default: a table on a terminal, else JSON]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(super) format: Option<Format>,
+
+    /// Sort the components by weight, heaviest first [default: in the order of the start]
+    #[arg(long, help_heading = "Output")]
+    pub(super) sort: bool,
+
+    /// No progress, no notices
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum AlgorithmName {
+    /// Expectation maximisation
+    Em,
+    /// Stochastic EM
+    Sem,
+    /// Classification EM
+    Cem,
+    /// Stochastic approximation EM: SEM, then averaged statistics
+    Saem,
+    /// SEM while it rises, then EM from its result
+    Auto,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum ResultName {
+    /// The model of the statistics averaged over the flat end; the best if that is better
+    Average,
+    /// The model of highest likelihood
+    Best,
+    /// The last model
+    Last,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum PrecisionName {
+    /// Single precision where the draw is certain, else double
+    Certified,
+    /// Double precision throughout
+    Double,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Covariance {
+    /// A matrix of its own for each component
+    Full,
+    /// One matrix for all components
+    Tied,
+    /// A variance for each column of each component
+    Diagonal,
+    /// One variance for each component
+    Spherical,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum FamilyName {
+    /// Real numbers, normally distributed
+    Gaussian,
+    /// Independent counts in each column
+    Poisson,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Init {
+    /// k-means++ on a sample, with scaled columns
+    #[value(name = "kmeans++")]
+    KmeansPlusPlus,
+    /// Rows drawn at random, as in the paper
+    Random,
+    /// The best of several short runs of EM, on a sample
+    #[value(name = "short-em")]
+    ShortEm,
+}
+
+impl FitArguments {
+    pub(super) fn options(&self) -> Options {
+        Options {
+            algorithm: match self.algorithm {
+                AlgorithmName::Em => Algorithm::Em,
+                AlgorithmName::Sem => Algorithm::Sem,
+                AlgorithmName::Cem => Algorithm::Cem,
+                AlgorithmName::Saem => Algorithm::Saem,
+                AlgorithmName::Auto => Algorithm::Auto,
+            },
+            guard: self.guard,
+            accelerate: self.accelerate,
+            result: match self.result {
+                ResultName::Average => SemResult::Average,
+                ResultName::Best => SemResult::Best,
+                ResultName::Last => SemResult::Last,
+            },
+            rounds: self.rounds,
+            tolerance: self.tolerance,
+            restarts: self.restarts as u64,
+            regularization: self.regularization,
+            ridge: self.ridge,
+            seed: self.seed,
+            precision: match self.precision {
+                PrecisionName::Certified => Precision::Certified,
+                PrecisionName::Double => Precision::Double,
+            },
+        }
+    }
+
+    /// Refuses options that the algorithm has no use for.
+    pub(super) fn check_companions(&self) -> anyhow::Result<()> {
+        let is_auto = matches!(self.algorithm, AlgorithmName::Auto);
+        if self.guard && !is_auto {
+            return Err(Usage("--guard needs --algorithm auto".into()).into());
+        }
+        if self.accelerate && !is_auto && !matches!(self.algorithm, AlgorithmName::Em) {
+            return Err(Usage("--accelerate needs --algorithm em or auto".into()).into());
+        }
+        Ok(())
+    }
+
+    /// The family that was asked for, or that the initial model has.
+    pub(super) fn kind(&self, start: Option<&ModelFile>) -> anyhow::Result<Kind> {
+        let given = start.map(|file| file.model.kind());
+        let asked = match (self.family, self.covariance) {
+            (None, None) => given.unwrap_or(Kind::Full),
+            (Some(FamilyName::Poisson), None) => Kind::Poisson,
+            (Some(FamilyName::Poisson), Some(_)) => {
+                return Err(Usage("--covariance is for Gaussians: Poisson counts have none".into()).into());
+            }
+            (Some(FamilyName::Gaussian), None) => given.filter(|kind| kind.structure().is_some()).unwrap_or(Kind::Full),
+            (_, Some(Covariance::Full)) => Kind::Full,
+            (_, Some(Covariance::Tied)) => Kind::Tied,
+            (_, Some(Covariance::Diagonal)) => Kind::Diagonal,
+            (_, Some(Covariance::Spherical)) => Kind::Spherical,
+        };
+        if let Some(given) = given.filter(|&given| given != asked) {
+            return Err(Usage(format!("the initial model is {given}, but {asked} was asked for")).into());
+        }
+        let why_not = match asked {
+            Kind::Poisson => "counts are not counts any more in [0, 1]",
+            Kind::Spherical => {
+                "one variance cannot serve columns that were scaled differently; try --covariance diagonal"
+            }
+            Kind::Full | Kind::Tied | Kind::Diagonal => return Ok(asked),
+        };
+        if self.normalize {
+            return Err(Usage(format!("--normalize does not go with this family: {why_not}")).into());
+        }
+        Ok(asked)
+    }
+}
