@@ -316,7 +316,7 @@ def markdown(results):
             "diagonal 2D and 2D + 1, spherical 2D and D + 2. The limit above does not apply: most of this is no matrix product.",
             multiply_adds(structures),
         ]
-    parts += ["## Targets", targets(results)]
+    parts += ["## Targets", targets(results), (BENCH / "missed.md").read_text().strip()]
     if results.get("growth"):
         parts += ["## Growth", growth(results)]
     parts += [
