@@ -1,5 +1,7 @@
 //! Holds the subcommands, one file for each.
 
+pub(crate) mod bounds;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demonstrate;
 pub(crate) mod fit;

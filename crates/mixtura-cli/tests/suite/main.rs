@@ -1,5 +1,7 @@
 //! Tests the command as its users see it: files, output, exit codes, messages.
 
+mod bounds;
+mod compare;
 mod contract;
 mod pipeline;
 mod real_data;
