@@ -105,7 +105,7 @@ mod tests {
             labels(Scale::Linear, -28.191_615, -28.191_51),
             ["−28.19160", "−28.19158", "−28.19156", "−28.19154", "−28.19152"]
         );
-        assert_eq!(labels(Scale::Linear, 0.0, 3e-9), ["0", "1e−9", "2e−9", "3e−9"]);
+        assert_eq!(labels(Scale::Linear, 0.0, 4.5e-9), ["0", "1e−9", "2e−9", "3e−9", "4e−9"]);
         assert_eq!(labels(Scale::Log, -5.0, 1.0), ["1e−5", "1e−4", "0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(labels(Scale::Log, -1.0, 0.35), ["0.1", "0.2", "0.5", "1", "2"]);
         assert_eq!(labels(Scale::Log, 0.05, 0.25), ["1.2", "1.4", "1.6"]);

@@ -107,11 +107,11 @@ fn what_makes_no_sense_is_refused_before_any_work() {
     let folder = folder();
     succeed(folder.path(), DATA);
     for (options, message) in [
-        ("--bound-runs 4", "at most the number of runs"),
+        ("--bound-runs 6", "at most the number of runs"),
         ("--runs 0", "at least 1"),
         ("--weights x1", "rows without weights"),
     ] {
-        let ran = run(folder.path(), &format!("{COMPARE} {options} -o never"));
+        let ran = run(folder.path(), &format!("compare d.csv -k 3 --starts 2 --rounds 6 {options} -o never"));
         assert_eq!(ran.code, 2, "{options}: {}", ran.stderr);
         assert!(ran.stderr.contains(message), "{options}: {}", ran.stderr);
     }
