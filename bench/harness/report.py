@@ -292,6 +292,9 @@ def markdown(results):
         f"Versions: {versions}.\n\nPeak of matrix products in this run: {calibration}.",
         "![Time of a round](speed.svg)",
     ]
+    if again := results.get("again"):
+        rate = f"; peak {again['peak']['double'] / 1e9:.1f}·10⁹ in double precision" if "peak" in again else ""
+        parts.append(f"Measured in a run of their own, {again['date']}, with {again['budget']:g} s for each contestant: {'; '.join(again['shapes'])}{rate}.")
     full, structures = only_full(results), with_structures(results)
     if full["shapes"]:
         parts += [

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const [chromium, file, folder] = process.argv.slice(2);
 const SCREENS = [
-  { name: "desktop", width: 1280, height: 900, mobile: false, dark: false },
+  { name: "desktop", width: 1280, height: 1280, mobile: false, dark: false },
   { name: "phone", width: 390, height: 844, mobile: true, dark: true },
 ];
 // Of a page with hundreds of figures all are counted, but only so many are used.

@@ -88,7 +88,9 @@ fn padded((from, to): (f64, f64), share: f64) -> (f64, f64) {
     }
     let least = 1e-12 * from.abs().max(to.abs()).max(1e-290);
     let margin = if to - from > least { share * (to - from) } else { 0.5 * (from.abs() + to.abs()).max(1.0) };
-    (from - margin, to + margin)
+    // What cannot be negative does not seem so.
+    let bottom = if from >= 0.0 && from < margin { 0.0 } else { from - margin };
+    (bottom, to + margin)
 }
 
 impl Figure {

@@ -244,6 +244,9 @@ pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
     times.row(["EM ÷ SEM".into(), format!("{:.2}", time.speedup), "2".into()]);
     let plan = &comparison.plan;
     let bounds = summary.bounds.as_ref().map_or(String::new(), |bounds| {
+        if bounds.statements == 0 {
+            return "Single updates: no component was heavy enough for the theorems to say anything.\n\n".into();
+        }
         let share = |n: u64| 100.0 * n as f64 / bounds.statements as f64;
         format!(
             "Single updates: {:.2} % of {} differences from EM's update were within the theorems' bounds,\n\

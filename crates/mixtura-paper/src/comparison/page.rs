@@ -63,7 +63,7 @@ fn findings(comparison: &Comparison, summary: &Summary) -> Vec<Finding> {
             Tone::Neutral,
         ),
     ];
-    if let Some(bounds) = &summary.bounds {
+    if let Some(bounds) = summary.bounds.as_ref().filter(|bounds| bounds.statements > 0) {
         let held = 100.0 * bounds.held as f64 / bounds.statements as f64;
         findings.push(finding(
             format!("{held:.2} %"),
@@ -259,7 +259,8 @@ fn difference_figures(
 
 fn bounds(comparison: &Comparison, summary: &Summary, units: &str) -> Option<Section> {
     let found = summary.bounds.as_ref()?;
-    let share = |n: u64| format!("{:.2} %", 100.0 * n as f64 / found.statements as f64);
+    // With no statement at all there is no share.
+    let share = |n: u64| format!("{:.2} %", 100.0 * n as f64 / found.statements.max(1) as f64);
     let table = Table {
         caption: format!(
             "{} statements about weights, coordinates of means and entries of covariances in {} rounds of SEM",

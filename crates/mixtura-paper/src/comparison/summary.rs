@@ -263,7 +263,7 @@ fn sentence(outcomes: &Outcomes, starts: &[StartSummary], (em, sem): (f64, f64))
         let where_to = match (better, equal) {
             (0, _) => format!("it ended where EM did (to {within} nats a row)"),
             (_, 0) => "it ended higher than EM".into(),
-            _ => format!("it ended where EM did (to {within} nats a row) or, {better} times, higher"),
+            _ => format!("it ended where EM did (to {within} nats a row) or, from {better} of them, higher"),
         };
         return format!("SEM is safe on this data: {from} {where_to}, and {speed}.");
     }
@@ -303,7 +303,7 @@ mod tests {
             "SEM is safe on this data: from all 2 starts it ended where EM did (to 0.001 nats a row), and its rounds were 2.0 times as fast."
         );
         assert!(outcome_of(&[0.1]).contains("from the one start it ended higher than EM"));
-        assert!(outcome_of(&[0.1, 0.0]).contains("or, 1 times, higher"));
+        assert!(outcome_of(&[0.1, 0.0]).contains("or, from 1 of them, higher"));
         let mixed = outcome_of(&[-0.25, 0.1, 0.0]);
         assert!(mixed.contains("lower from 1 of 3 starts (by up to 0.250 nats a row), higher from 1;"), "{mixed}");
     }
