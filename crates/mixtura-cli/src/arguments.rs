@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use mixtura::Start;
 use mixtura::family::Family;
 
-use crate::commands::{bounds, compare, completions, fit, generate, man, predict, sample, score, show};
+use crate::commands::{bounds, compare, completions, fit, generate, man, paper, predict, sample, score, show};
 
 /// Fit mixture models to data: fast, reproducible, honest.
 ///
@@ -26,6 +26,7 @@ pub(crate) enum Command {
     Generate(generate::GenerateArguments),
     Compare(compare::CompareArguments),
     Bounds(bounds::BoundsArguments),
+    Paper(paper::PaperArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
 }

@@ -1,9 +1,9 @@
 //! Summarises many numbers by five: extremes, quartiles, median.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Extremes, quartiles and median, as in the paper's figures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// Least value.
     pub minimum: f64,

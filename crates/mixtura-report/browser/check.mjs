@@ -108,7 +108,7 @@ class Tab {
 async function figuresAreDrawn(tab) {
   const figures = await tab.ask(`return [...document.querySelectorAll("figure[data-name]")].map(figure => {
     const data = JSON.parse(figure.querySelector("script").textContent);
-    return { id: figure.id, expected: data.series.length, hidden: figure.closest("[hidden]") !== null,
+    return { id: figure.id, expected: data.series.length, isRead: data.series.some(series => series.marks.length > 0), hidden: figure.closest("[hidden]") !== null,
       drawn: [...figure.querySelectorAll(".marks > g")].filter(group => [...group.querySelectorAll("path")].some(path => path.getAttribute("d").length > 3)).length,
       buttons: figure.querySelectorAll(".legend-bar button[data-series]").length,
       ticks: figure.querySelectorAll(".tick").length };
@@ -187,7 +187,7 @@ async function onScreen(browser, screen) {
   const figures = await figuresAreDrawn(tab);
   await pageFits(tab, screen);
   await tab.screenshot(`${screen.name}-top`);
-  for (const { id, hidden } of figures.filter(figure => !figure.hidden).slice(0, MOST_USED)) {
+  for (const { id, hidden } of figures.filter(figure => !figure.hidden && figure.isRead).slice(0, MOST_USED)) {
     check(!hidden, id);
     await figureAnswers(tab, id);
     await legendHides(tab, id);

@@ -69,6 +69,22 @@ pub enum Mark {
         /// Upper values.
         high: Vec<f64>,
     },
+    /// Small dots.
+    Points {
+        /// Places.
+        x: Vec<f64>,
+        /// Values.
+        y: Vec<f64>,
+    },
+    /// A closed area.
+    Area {
+        /// Places along its edge.
+        x: Vec<f64>,
+        /// Values along its edge.
+        y: Vec<f64>,
+        /// How strongly it is filled, from 0 to 1.
+        opacity: f64,
+    },
 }
 
 impl Axis {
@@ -121,7 +137,9 @@ impl Mark {
     /// All places, and all values.
     pub(crate) fn extent(&self) -> (&[f64], impl Iterator<Item = f64> + '_) {
         match self {
-            Self::Line { x, y, .. } => (x, y.iter().chain([].iter()).copied()),
+            Self::Line { x, y, .. } | Self::Points { x, y } | Self::Area { x, y, .. } => {
+                (x, y.iter().chain([].iter()).copied())
+            }
             Self::Band { x, low, high, .. } => (x, low.iter().chain(high.iter()).copied()),
         }
     }

@@ -29,7 +29,7 @@ mod svg;
 mod ticks;
 
 pub use figure::{Axis, Figure, Mark, Scale, Series};
-pub use page::{Block, Choice, Finding, Page, Section, Table, Tone};
+pub use page::{Block, Choice, Finding, Page, Section, Table, Tone, prefix_names};
 
 /// Text with the characters that mean something in HTML and SVG replaced.
 pub(crate) fn escaped(text: &str) -> String {

@@ -133,6 +133,17 @@ impl Page {
     }
 }
 
+/// Puts something before the names of all figures, so that several data sets can have the same ones.
+pub fn prefix_names(blocks: &mut [Block], prefix: &str) {
+    for block in blocks {
+        match block {
+            Block::Figure(figure) => figure.name.insert_str(0, prefix),
+            Block::Choice(choice) => choice.options.iter_mut().for_each(|(_, blocks)| prefix_names(blocks, prefix)),
+            Block::Text(_) | Block::Table(_) => {}
+        }
+    }
+}
+
 fn collect<'a>(blocks: &'a [Block], figures: &mut Vec<&'a Figure>) {
     for block in blocks {
         match block {

@@ -147,13 +147,15 @@ impl Figure {
             values.iter().map(|&value| value.is_finite().then(|| short(value))).collect()
         };
         let mark = |mark: &Mark| match mark {
-            Mark::Line { label, x, y } => serde_json::json!({"label": label, "x": values(x), "y": values(y)}),
+            Mark::Line { label, x, y } => Some(serde_json::json!({"label": label, "x": values(x), "y": values(y)})),
             Mark::Band { label, x, low, high } => {
-                serde_json::json!({"label": label, "x": values(x), "low": values(low), "high": values(high)})
+                Some(serde_json::json!({"label": label, "x": values(x), "low": values(low), "high": values(high)}))
             }
+            // Seen, not read.
+            Mark::Points { .. } | Mark::Area { .. } => None,
         };
         let series = |series: &Series| {
-            let marks: Vec<serde_json::Value> = series.marks.iter().map(mark).collect();
+            let marks: Vec<serde_json::Value> = series.marks.iter().filter_map(mark).collect();
             serde_json::json!({"name": series.name, "marks": marks})
         };
         serde_json::json!({
@@ -229,6 +231,15 @@ impl Figure {
             Mark::Line { x, y, .. } => {
                 let points = x.iter().zip(y).map(|(&x, &y)| point(x, y));
                 format!("<path class=\"line\" d=\"{}\"/>", path(points))
+            }
+            Mark::Points { x, y } => {
+                let dots = x.iter().zip(y).filter_map(|(&x, &y)| point(x, y));
+                let path: String = dots.map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect();
+                format!("<path class=\"dots\" d=\"{path}\"/>")
+            }
+            Mark::Area { x, y, opacity } => {
+                let points = x.iter().zip(y).map(|(&x, &y)| point(x, y));
+                format!("<path class=\"area\" fill-opacity=\"{opacity:.3}\" d=\"{}Z\"/>", path(points))
             }
             Mark::Band { x, low, high, .. } => {
                 // Only places where both ends are there.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
+use mixtura::rows::Normalization;
 use mixtura_paper::comparison::{Comparison, Files, PageSettings, Plan, Summary, compare, page};
 use serde_json::json;
 
@@ -108,14 +109,16 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     reading.finish_and_clear();
 
     let countdown = Countdown::new("comparing", arguments.quiet);
-    let comparison = compare(&rows, &plan, &countdown).with_context(|| arguments.data.data.to_string())?;
+    let mut files = Files::new(rows.normalization().map_or(0.0, Normalization::ln_volume));
+    let comparison = compare(&rows, &plan, &countdown, |number, start| files.add(number, start))
+        .with_context(|| arguments.data.data.to_string())?;
     countdown.finish();
     let interrupted = interrupt::is_wanted();
     if comparison.starts.is_empty() {
         return Ok(ExitCode::from(interrupt::EXIT_CODE));
     }
     let summary = Summary::of(&comparison);
-    let index = write(arguments, &comparison, &summary)?;
+    let index = write(arguments, &comparison, &summary, &files)?;
     let text = match output::format(arguments.format) {
         Format::Json => format!("{}\n", serde_json::to_string_pretty(&to_json(arguments, &comparison, &summary))?),
         Format::Table => to_table(&comparison, &summary),
@@ -137,6 +140,7 @@ impl CompareArguments {
             starts: self.starts as u64,
             runs: self.runs as u64,
             bound_runs: self.bound_runs,
+            bound_starts: self.starts as u64,
             rounds: self.rounds as u64,
             start: self.init.start(),
             seed: self.seed,
@@ -169,7 +173,12 @@ fn make_folder(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Writes page, summary, curves and figures; returns the page's path.
-fn write(arguments: &CompareArguments, comparison: &Comparison, summary: &Summary) -> anyhow::Result<PathBuf> {
+fn write(
+    arguments: &CompareArguments,
+    comparison: &Comparison,
+    summary: &Summary,
+    files: &Files,
+) -> anyhow::Result<PathBuf> {
     let folder = &arguments.output;
     let settings = PageSettings {
         title: "EM and stochastic EM".into(),
@@ -186,7 +195,7 @@ fn write(arguments: &CompareArguments, comparison: &Comparison, summary: &Summar
     for figure in page.figures() {
         mixtura_io::write_file(&figures.join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
     }
-    for (name, text) in Files::of(comparison).0 {
+    for (name, text) in files.all() {
         mixtura_io::write_file(&folder.join(name), text.as_bytes())?;
     }
     let json = format!("{}\n", serde_json::to_string_pretty(&to_json(arguments, comparison, summary))?);

@@ -27,7 +27,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let plan =
         Plan { n_components: artificial.n_components, starts: 3, runs: 3, start: Start::Random, ..Plan::default() };
     let countdown = Countdown::new("EM against stochastic EM", false);
-    let comparison = compare(&rows, &plan, &countdown)?;
+    let comparison = compare(&rows, &plan, &countdown, |_, _| {})?;
     countdown.finish();
     if (comparison.starts.len() as u64) < plan.starts {
         return Ok(ExitCode::from(interrupt::EXIT_CODE));

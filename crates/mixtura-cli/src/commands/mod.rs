@@ -7,6 +7,7 @@ pub(crate) mod demonstrate;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod man;
+pub(crate) mod paper;
 pub(crate) mod predict;
 pub(crate) mod sample;
 pub(crate) mod score;

@@ -2,9 +2,10 @@
 
 use mixtura::matching::matching;
 use mixtura::{FullGaussian, Mixture};
+use serde::{Deserialize, Serialize};
 
 /// How far two components are from each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Of the weights, absolute.
     pub weight: f64,

@@ -1,13 +1,15 @@
 //! Compares EM and SEM from the same starts, round by round.
 
 mod difference;
+mod digest;
 mod files;
-mod page;
+pub(crate) mod page;
 mod progress;
 mod run;
 mod summary;
 
 pub use difference::{Difference, RoundDifferences};
+pub use digest::{Differences, Repairs, StartDigest};
 pub use files::Files;
 pub use page::{PageSettings, page};
 pub use progress::{Progress, Watcher};
@@ -34,6 +36,8 @@ pub struct Plan {
     pub runs: u64,
     /// How many of them are compared with EM's update and the theorems' bounds in each round.
     pub bound_runs: u64,
+    /// From how many starts.
+    pub bound_starts: u64,
     /// Rounds of each run, at least 1.
     pub rounds: u64,
     /// Where the starts come from.
@@ -56,6 +60,7 @@ impl Default for Plan {
             starts: 5,
             runs: 5,
             bound_runs: 1,
+            bound_starts: u64::MAX,
             rounds: 50,
             start: Start::KmeansPlusPlus,
             seed: 0,
@@ -77,12 +82,10 @@ pub struct Comparison {
     pub n_columns: usize,
     /// Δ_d, in the units that were compared in.
     pub spread: Vec<f64>,
-    /// ln of the volume that a unit of the compared units has in the data's: added to likelihoods.
-    pub ln_volume: f64,
     /// Threads that it ran on.
     pub n_threads: usize,
     /// What came of each start. Fewer than asked for if it was stopped.
-    pub starts: Vec<StartResult>,
+    pub starts: Vec<StartDigest>,
 }
 
 impl Plan {
@@ -121,36 +124,76 @@ impl Plan {
     }
 }
 
-/// Runs both algorithms from all starts. Ends early, with the starts that are done, if the watcher says so.
+/// Compares start by start.
+pub struct Comparer<'a> {
+    rows: &'a Rows<'a>,
+    engine: Threads<'a, FullGaussian>,
+    plan: &'a Plan,
+    floor: Floor,
+    meter: Meter<'a>,
+}
+
+impl<'a> Comparer<'a> {
+    /// Looks at the rows once.
+    pub fn new(rows: &'a Rows<'a>, plan: &'a Plan, watcher: &'a dyn Watcher) -> Result<Self, Error> {
+        plan.check()?;
+        let engine = Threads::new(rows)?;
+        if plan.bound_runs > 0 && engine.is_weighted() {
+            return Err(Error::Weighted { what: "bounds" });
+        }
+        let floor = Floor::new(engine.summary(), plan.regularization, 0.0);
+        Ok(Self { rows, engine, plan, floor, meter: Meter::new(plan, watcher) })
+    }
+
+    /// Both algorithms from one start, counted from 0; nothing if stopped.
+    pub fn start(&self, start: u64) -> Result<Option<StartResult>, Error> {
+        let initial = self.plan.initial(&self.engine, start)?;
+        let Self { engine, plan, floor, meter, .. } = self;
+        Runner { engine, plan, floor, meter, start }.run(&initial)
+    }
+
+    /// Says that a start is known already, for the sake of the time left.
+    pub fn skip(&self, start: u64) {
+        self.meter.skip_start(self.plan, start);
+    }
+
+    /// What is added to likelihoods: ln of the volume that a unit of the compared units has in the data's.
+    pub fn ln_volume(&self) -> f64 {
+        self.rows.normalization().map_or(0.0, mixtura::rows::Normalization::ln_volume)
+    }
+
+    /// All starts together.
+    pub fn comparison(&self, starts: Vec<StartDigest>) -> Comparison {
+        let summary = self.engine.summary();
+        Comparison {
+            plan: self.plan.clone(),
+            n_rows: self.rows.n_rows(),
+            n_columns: self.rows.n_columns(),
+            spread: summary.maximum.iter().zip(&summary.minimum).map(|(max, min)| max - min).collect(),
+            n_threads: rayon::current_num_threads(),
+            starts,
+        }
+    }
+}
+
+/// Runs both algorithms from all starts, and shows each to `each` with all its runs. Ends early, with the
+/// starts that are done, if the watcher says so.
 ///
 /// Time: for each start `rounds` rounds of EM and `runs · rounds` of SEM, and for each of its `bound_runs`
 /// as many measurements of the theorems' quantities, about three rounds of EM each. All but the times is the
 /// same for any number of threads.
-pub fn compare(rows: &Rows<'_>, plan: &Plan, watcher: &dyn Watcher) -> Result<Comparison, Error> {
-    plan.check()?;
-    let engine = Threads::new(rows)?;
-    if plan.bound_runs > 0 && engine.is_weighted() {
-        return Err(Error::Weighted { what: "bounds" });
+pub fn compare(
+    rows: &Rows<'_>,
+    plan: &Plan,
+    watcher: &dyn Watcher,
+    mut each: impl FnMut(u64, &StartResult),
+) -> Result<Comparison, Error> {
+    let comparer = Comparer::new(rows, plan, watcher)?;
+    let mut digests = Vec::new();
+    for number in 0..plan.starts {
+        let Some(start) = comparer.start(number)? else { break };
+        each(number, &start);
+        digests.push(StartDigest::of(&start, comparer.ln_volume()));
     }
-    let summary = engine.summary();
-    let floor = Floor::new(summary, plan.regularization, 0.0);
-    let meter = Meter::new(plan, watcher);
-    let mut comparison = Comparison {
-        plan: plan.clone(),
-        n_rows: rows.n_rows(),
-        n_columns: rows.n_columns(),
-        spread: summary.maximum.iter().zip(&summary.minimum).map(|(max, min)| max - min).collect(),
-        ln_volume: rows.normalization().map_or(0.0, mixtura::rows::Normalization::ln_volume),
-        n_threads: rayon::current_num_threads(),
-        starts: Vec::new(),
-    };
-    for start in 0..plan.starts {
-        let initial = plan.initial(&engine, start)?;
-        let runner = Runner { engine: &engine, plan, floor: &floor, meter: &meter, start };
-        match runner.run(&initial)? {
-            Some(result) => comparison.starts.push(result),
-            None => break,
-        }
-    }
-    Ok(comparison)
+    Ok(comparer.comparison(digests))
 }

@@ -2,11 +2,13 @@
 
 use mixtura_report::{Axis, Block, Choice, Figure, Finding, Mark, Page, Section, Series, Table, Tone};
 
-use super::{BoundRound, Comparison, Difference, Outcome, RoundDifferences, StartResult, Summary};
+use super::{BoundRound, Comparison, Differences, Outcome, StartDigest, Summary};
 use crate::Quantiles;
 
 /// Components that have a figure of their own, at most.
 const MOST_COMPONENTS: usize = 12;
+/// Starts that have figures of their own, at most.
+const MOST_STARTS: usize = 6;
 /// Colours of the two algorithms, and of what a theorem says.
 const EM: usize = 1;
 const SEM: usize = 0;
@@ -79,13 +81,29 @@ fn numbers(from: usize, n: usize) -> Vec<f64> {
     (from..from + n).map(|round| round as f64).collect()
 }
 
-/// One option for each start.
-fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartResult) -> Vec<Block>) -> Block {
-    let option = |(number, start): (usize, &StartResult)| (format!("{}", number + 1), blocks(number, start));
-    Block::Choice(Choice { label: "start".into(), options: comparison.starts.iter().enumerate().map(option).collect() })
+/// One option for each start that is shown.
+fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartDigest) -> Vec<Block>) -> Block {
+    let option = |number: usize| (format!("{}", number + 1), blocks(number, &comparison.starts[number]));
+    Block::Choice(Choice { label: "start".into(), options: shown(&comparison.starts).into_iter().map(option).collect() })
 }
 
-fn likelihoods(comparison: &Comparison, summary: &Summary) -> Section {
+/// The starts that are shown: all, or of many the first and those from the lowest to the highest outcome.
+fn shown(starts: &[StartDigest]) -> Vec<usize> {
+    if starts.len() <= MOST_STARTS {
+        return (0..starts.len()).collect();
+    }
+    let outcome = |start: &StartDigest| Quantiles::of(start.sem_answers.iter().copied()).median - start.em_answer;
+    let mut order: Vec<usize> = (0..starts.len()).collect();
+    order.sort_by(|&a, &b| outcome(&starts[a]).total_cmp(&outcome(&starts[b])));
+    let picks = MOST_STARTS - 1;
+    let mut shown: Vec<usize> = (0..picks).map(|i| order[i * (starts.len() - 1) / (picks - 1)]).collect();
+    shown.push(0);
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
+
+pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary) -> Section {
     let mut table = Table {
         caption: "Log-likelihood of the answers, nats a row: EM's last model, SEM's average".into(),
         heading: ["start", "EM", "SEM median", "SEM least", "SEM greatest", "median − EM", "SEM is"]
@@ -113,15 +131,9 @@ fn likelihoods(comparison: &Comparison, summary: &Summary) -> Section {
                 reach from quartile to quartile and from the least to the greatest. Drag over a figure to look closer; \
                 a double click shows everything again.";
     let choice = by_start(comparison, |number, start| {
-        vec![Block::Figure(likelihood_figure(comparison, number, start)), Block::Figure(gap_figure(number, start))]
+        vec![Block::Figure(likelihood_figure(number, start)), Block::Figure(gap_figure(number, start))]
     });
     Section { heading: "Likelihood".into(), blocks: vec![Block::Text(text.into()), Block::Table(table), choice] }
-}
-
-/// The five numbers of SEM's runs in each round.
-fn quantiles(start: &StartResult, of: impl Fn(f64, usize) -> f64) -> Vec<Quantiles> {
-    let n = start.em.ln_likelihoods.len();
-    (0..n).map(|round| Quantiles::of(start.sem.iter().map(|trace| of(trace.ln_likelihoods[round], round)))).collect()
 }
 
 /// Bands and a median for five numbers in each round.
@@ -134,26 +146,23 @@ fn ribbon(x: &[f64], five: &[Quantiles]) -> Vec<Mark> {
     ]
 }
 
-fn likelihood_figure(comparison: &Comparison, number: usize, start: &StartResult) -> Figure {
-    let volume = comparison.ln_volume;
+fn likelihood_figure(number: usize, start: &StartDigest) -> Figure {
     // The start itself is so much lower that nothing else could be seen.
-    let x = numbers(1, start.em.ln_likelihoods.len() - 1);
-    let em = start.em.ln_likelihoods[1..].iter().map(|likelihood| likelihood + volume).collect();
+    let x = numbers(1, start.em.len() - 1);
     Figure {
         name: format!("likelihood-start-{}", number + 1),
         title: "Log-likelihood of the model after each round".into(),
         x: Axis::linear("round"),
         y: Axis::linear("log-likelihood, nats a row"),
         series: vec![
-            Series::new("SEM", SEM, ribbon(&x, &quantiles(start, |likelihood, _| likelihood + volume)[1..])),
-            Series::new("EM", EM, vec![Mark::line("value", x, em)]),
+            Series::new("SEM", SEM, ribbon(&x, &start.sem[1..])),
+            Series::new("EM", EM, vec![Mark::line("value", x, start.em[1..].to_vec())]),
         ],
     }
 }
 
-fn gap_figure(number: usize, start: &StartResult) -> Figure {
-    let x = numbers(0, start.em.ln_likelihoods.len());
-    let five = quantiles(start, |likelihood, round| likelihood - start.em.ln_likelihoods[round]);
+fn gap_figure(number: usize, start: &StartDigest) -> Figure {
+    let x = numbers(0, start.em.len());
     let zero = vec![0.0; x.len()];
     Figure {
         name: format!("gap-start-{}", number + 1),
@@ -161,13 +170,13 @@ fn gap_figure(number: usize, start: &StartResult) -> Figure {
         x: Axis::linear("round"),
         y: Axis::linear("difference, nats a row"),
         series: vec![
-            Series::new("SEM − EM", SEM, ribbon(&x, &five)),
+            Series::new("SEM − EM", SEM, ribbon(&x, &start.gap)),
             Series::new("EM", EM, vec![Mark::line("", x, zero)]),
         ],
     }
 }
 
-fn differences(comparison: &Comparison, summary: &Summary, units: &str) -> Section {
+pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &str) -> Section {
     let text = format!(
         "How far SEM's components are from EM's after the same number of rounds, the median over SEM's runs, in {units}. \
          \"By number\" compares components of the same number, as the paper does; two components that changed places are \
@@ -191,13 +200,13 @@ fn differences(comparison: &Comparison, summary: &Summary, units: &str) -> Secti
         }
     }
     let choice = by_start(comparison, |number, start| {
-        let option = |name: &str, short: &str, of: fn(&RoundDifferences) -> &Vec<Difference>| {
-            let figures = difference_figures(&format!("{short}-start-{}", number + 1), start, of, units);
+        let option = |name: &str, short: &str, differences: &Differences| {
+            let figures = difference_figures(&format!("{short}-start-{}", number + 1), differences, units);
             (name.to_string(), figures.into_iter().map(Block::Figure).collect())
         };
         let options = vec![
-            option("matched", "matched", |round| &round.matched),
-            option("by number", "unmatched", |round| &round.unmatched),
+            option("matched", "matched", &start.matched),
+            option("by number", "unmatched", &start.unmatched),
         ];
         vec![Block::Choice(Choice { label: "components".into(), options })]
     });
@@ -219,45 +228,34 @@ fn digits(x: f64) -> String {
     }
 }
 
-fn difference_figures(
-    suffix: &str,
-    start: &StartResult,
-    of: fn(&RoundDifferences) -> &Vec<Difference>,
-    units: &str,
-) -> Vec<Figure> {
-    let n_components = start.differences[0][0].unmatched.len();
-    let n_rounds = start.differences[0].len();
-    let figure = |name: &str, title: &str, label: String, part: fn(&Difference) -> f64| {
+fn difference_figures(suffix: &str, differences: &Differences, units: &str) -> Vec<Figure> {
+    let figure = |name: &str, title: &str, label: String, part: &[Vec<Quantiles>]| {
         let series = |k: usize| {
-            let median =
-                |round: usize| Quantiles::of(start.differences.iter().map(|run| part(&of(&run[round])[k]))).median;
             // Before the first round there is no difference.
-            let line = Mark::line("median", numbers(1, n_rounds - 1), (1..n_rounds).map(median).collect());
-            Series::new(&k.to_string(), k, vec![line])
+            let medians = part[1..].iter().map(|round| round[k].median).collect();
+            Series::new(&k.to_string(), k, vec![Mark::line("median", numbers(1, part.len() - 1), medians)])
         };
         Figure {
             name: format!("{name}-{suffix}"),
             title: title.into(),
             x: Axis::linear("round"),
             y: Axis::linear(&label),
-            series: (0..n_components).map(series).collect(),
+            series: (0..part[0].len()).map(series).collect(),
         }
     };
     vec![
-        figure("weights", "Weights, for each component", "difference".into(), |difference| difference.weight),
-        figure("means", "Means, for each component", format!("Euclidean distance, {units}"), |difference| {
-            difference.mean
-        }),
+        figure("weights", "Weights, for each component", "difference".into(), &differences.weight),
+        figure("means", "Means, for each component", format!("Euclidean distance, {units}"), &differences.mean),
         figure(
             "covariances",
             "Covariances, for each component",
             format!("Frobenius norm, {units} squared"),
-            |difference| difference.covariance,
+            &differences.covariance,
         ),
     ]
 }
 
-fn bounds(comparison: &Comparison, summary: &Summary, units: &str) -> Option<Section> {
+pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) -> Option<Section> {
     let found = summary.bounds.as_ref()?;
     // With no statement at all there is no share.
     let share = |n: u64| format!("{:.2} %", 100.0 * n as f64 / found.statements.max(1) as f64);
@@ -284,7 +282,9 @@ fn bounds(comparison: &Comparison, summary: &Summary, units: &str) -> Option<Sec
         found.confidence
     );
     let choice = by_start(comparison, |number, start| {
-        let rounds = &start.bounds[0];
+        let Some(rounds) = start.bounds.first() else {
+            return vec![Block::Text("No run of this start was held against the theorems.".into())];
+        };
         let n_components = rounds.first().map_or(0, |round| round.difference.len());
         let mut options = vec![(
             "largest of all components".to_string(),
@@ -320,14 +320,14 @@ fn bound_figure(start: usize, rounds: &[BoundRound], component: Option<usize>, u
         x: Axis::linear("round"),
         y: Axis::log(&format!("Euclidean distance, {units}")),
         series: vec![
-            line("bound", BOUND, "at most", &|round, k| round.mean_bound[k]).dashed(),
+            line("bound", BOUND, "at most", &|round, k| round.mean_bound[k].unwrap_or(f64::NAN)).dashed(),
             line("typical", TYPICAL, "about", &|round, k| round.mean_typical[k]).dashed(),
             line("actual", SEM, "is", &|round, k| round.difference[k].mean),
         ],
     }
 }
 
-fn speed(comparison: &Comparison, summary: &Summary) -> Section {
+pub(crate) fn speed(comparison: &Comparison, summary: &Summary) -> Section {
     let time = &summary.time;
     let row = |name: &str, seconds: f64, multiplications: f64| {
         vec![name.to_string(), format!("{:.3}", 1e3 * seconds), format!("{multiplications:.2e}")]

@@ -69,7 +69,7 @@ pub(super) struct Meter<'a> {
 impl<'a> Meter<'a> {
     pub(super) fn new(plan: &Plan, watcher: &'a dyn Watcher) -> Self {
         let em = plan.starts * plan.rounds;
-        let progress = Progress { done: [0; 3], total: [em, em * plan.runs, em * plan.bound_runs], seconds: [0.0; 3] };
+        let progress = Progress { done: [0; 3], total: [em, em * plan.runs, plan.bound_starts.min(plan.starts) * plan.rounds * plan.bound_runs], seconds: [0.0; 3] };
         Self { progress: RefCell::new(progress), watcher }
     }
 
@@ -79,6 +79,15 @@ impl<'a> Meter<'a> {
         progress.done[work as usize] = (progress.done[work as usize] + 1).min(progress.total[work as usize]);
         progress.seconds[work as usize] += seconds;
         self.watcher.progressed(&progress);
+    }
+
+    /// A start need not be run again.
+    pub(super) fn skip_start(&self, plan: &Plan, start: u64) {
+        let mut progress = self.progress.borrow_mut();
+        let bounds = if start < plan.bound_starts { plan.bound_runs } else { 0 };
+        for (total, runs) in progress.total.iter_mut().zip([1, plan.runs, bounds]) {
+            *total -= runs * plan.rounds;
+        }
     }
 
     pub(super) fn is_stopped(&self) -> bool {

@@ -7,6 +7,7 @@ use mixtura::family::Floor;
 use mixtura::pass::Threads;
 use mixtura::theory::Proximity;
 use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options};
+use serde::{Deserialize, Serialize};
 
 use super::progress::{Meter, Work};
 use super::{Difference, Plan, RoundDifferences};
@@ -25,18 +26,18 @@ pub struct Trace {
 }
 
 /// One round of SEM beside EM's update from the same model and the theorems.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundRound {
     /// Number of the round, from 1.
     pub round: u64,
     /// For each component the difference of the two updates.
     pub difference: Vec<Difference>,
-    /// For each component the paper's bound on the distance of the means; NaN where there is none.
-    pub mean_bound: Vec<f64>,
+    /// For each component the paper's bound on the distance of the means, if there is one.
+    pub mean_bound: Vec<Option<f64>>,
     /// For each component the typical distance of the means.
     pub mean_typical: Vec<f64>,
-    /// For each component the bound on the difference of the weights; NaN where there is none.
-    pub weight_bound: Vec<f64>,
+    /// For each component the bound on the difference of the weights, if there is one.
+    pub weight_bound: Vec<Option<f64>>,
     /// For each component the typical difference of the weights.
     pub weight_typical: Vec<f64>,
     /// How many statements of the theorems there are (weights, coordinates, entries), how many held, and how
@@ -126,6 +127,11 @@ impl Runner<'_> {
         Ok(Some(result))
     }
 
+    /// How many runs of this start are held against the theorems.
+    fn n_bounded(&self) -> u64 {
+        if self.start < self.plan.bound_starts { self.plan.bound_runs } else { 0 }
+    }
+
     fn course(&self, initial: &Model, number: u64) -> Course {
         // Draws are addressed by this number, so every run has its own.
         let restart = self.start * self.plan.runs + number;
@@ -154,7 +160,7 @@ impl Runner<'_> {
         let mut differences = vec![RoundDifferences::new(&em[0], initial, &self.floor.scale)];
         let mut bounds = Vec::new();
         for round in 1.. {
-            let is_bounded = number < self.plan.bound_runs && round <= self.plan.rounds;
+            let is_bounded = number < self.n_bounded() && round <= self.plan.rounds;
             let proximity = if is_bounded { Some(self.proximity(course.model())?) } else { None };
             if course.step(self, &options, Work::Sem)? {
                 break;
@@ -167,7 +173,7 @@ impl Runner<'_> {
                 return Ok(false);
             }
         }
-        if number < self.plan.bound_runs {
+        if number < self.n_bounded() {
             result.bounds.push(bounds);
         }
         result.differences.push(differences);
@@ -217,12 +223,17 @@ impl Runner<'_> {
         Ok(BoundRound {
             round,
             difference: (0..proximity.n_components()).map(|k| Difference::between(em, k, sem, k)).collect(),
-            mean_bound: proximity.euclidean_mean_bounds(self.plan.confidence, &vec![1.0; n])?,
+            mean_bound: some(&proximity.euclidean_mean_bounds(self.plan.confidence, &vec![1.0; n])?),
             mean_typical: typical.mean.chunks_exact(n).map(length).collect(),
-            weight_bound: bounds.weight,
+            weight_bound: some(&bounds.weight),
             weight_typical: typical.weight,
             statements,
             is_repaired: course.repairs.last().is_some_and(|&n| n > 0),
         })
     }
+}
+
+/// Numbers where there are any.
+fn some(values: &[f64]) -> Vec<Option<f64>> {
+    values.iter().map(|value| value.is_finite().then_some(*value)).collect()
 }

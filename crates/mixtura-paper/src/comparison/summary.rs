@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Comparison, Difference, StartResult};
+use super::digest::{Differences, Repairs, StartDigest};
+use super::Comparison;
 use crate::Quantiles;
 
 /// What a comparison comes to.
@@ -81,19 +82,6 @@ pub struct Time {
     pub sem_multiplications: f64,
 }
 
-/// How often components had to be repaired or clipped.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Repairs {
-    /// Rounds of EM with a repair.
-    pub em_rounds: usize,
-    /// Rounds of EM.
-    pub em_total: usize,
-    /// Rounds of SEM with a repair.
-    pub sem_rounds: usize,
-    /// Rounds of SEM.
-    pub sem_total: usize,
-}
-
 /// Greatest differences of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Largest {
@@ -136,10 +124,14 @@ pub struct BoundSummary {
 }
 
 impl Parts {
-    fn include(&mut self, difference: Difference) {
-        self.weight = self.weight.max(difference.weight);
-        self.mean = self.mean.max(difference.mean);
-        self.covariance = self.covariance.max(difference.covariance);
+    /// The greatest of some rounds.
+    fn include(&mut self, differences: &Differences, first_round: usize) {
+        let greatest = |part: &[Vec<Quantiles>]| {
+            part[first_round..].iter().flatten().map(|quantiles| quantiles.maximum).fold(0.0, f64::max)
+        };
+        self.weight = self.weight.max(greatest(&differences.weight));
+        self.mean = self.mean.max(greatest(&differences.mean));
+        self.covariance = self.covariance.max(greatest(&differences.covariance));
     }
 }
 
@@ -169,7 +161,7 @@ impl Summary {
                 em_multiplications: 2.0 * multiplications,
                 sem_multiplications: multiplications,
             },
-            repairs: repairs(starts),
+            repairs: starts.iter().fold(Repairs::default(), |all, start| all.and(start.repairs)),
             largest_difference: largest(starts, false),
             last_difference: largest(starts, true),
             gamma_mean: (*n_columns as f64).sqrt() * widest,
@@ -179,9 +171,9 @@ impl Summary {
     }
 }
 
-fn start_summary(comparison: &Comparison, start: &StartResult) -> StartSummary {
-    let em = start.em.answer + comparison.ln_volume;
-    let sem = Quantiles::of(start.sem.iter().map(|trace| trace.answer + comparison.ln_volume));
+fn start_summary(comparison: &Comparison, start: &StartDigest) -> StartSummary {
+    let em = start.em_answer;
+    let sem = Quantiles::of(start.sem_answers.iter().copied());
     let difference = sem.median - em;
     let outcome = if difference.abs() <= comparison.plan.equal_within {
         Outcome::Equal
@@ -193,35 +185,18 @@ fn start_summary(comparison: &Comparison, start: &StartResult) -> StartSummary {
     StartSummary { em, sem, outcome }
 }
 
-/// Median seconds of a round of EM and of SEM.
+/// Median seconds of a round of EM and of SEM, of the median start.
 fn time(comparison: &Comparison) -> (f64, f64) {
-    let em = comparison.starts.iter().flat_map(|start| start.em.seconds.iter().copied());
-    let sem = comparison.starts.iter().flat_map(|start| &start.sem).flat_map(|trace| trace.seconds.iter().copied());
-    (Quantiles::of(em).median, Quantiles::of(sem).median)
+    let median = |of: fn(&StartDigest) -> f64| Quantiles::of(comparison.starts.iter().map(of)).median;
+    (median(|start| start.em_seconds), median(|start| start.sem_seconds))
 }
 
-fn repairs(starts: &[StartResult]) -> Repairs {
-    let count = |repairs: &[u64]| (repairs.iter().filter(|&&n| n > 0).count(), repairs.len());
-    let mut found = Repairs { em_rounds: 0, em_total: 0, sem_rounds: 0, sem_total: 0 };
-    for start in starts {
-        let (with, all) = count(&start.em.repairs);
-        (found.em_rounds, found.em_total) = (found.em_rounds + with, found.em_total + all);
-        for trace in &start.sem {
-            let (with, all) = count(&trace.repairs);
-            (found.sem_rounds, found.sem_total) = (found.sem_rounds + with, found.sem_total + all);
-        }
-    }
-    found
-}
-
-fn largest(starts: &[StartResult], last_only: bool) -> Largest {
+fn largest(starts: &[StartDigest], last_only: bool) -> Largest {
     let mut largest = Largest { unmatched: Parts::default(), matched: Parts::default() };
-    for run in starts.iter().flat_map(|start| &start.differences) {
-        let first = if last_only { run.len().saturating_sub(1) } else { 0 };
-        for round in &run[first..] {
-            round.unmatched.iter().for_each(|difference| largest.unmatched.include(*difference));
-            round.matched.iter().for_each(|difference| largest.matched.include(*difference));
-        }
+    for start in starts {
+        let first = if last_only { start.em.len().saturating_sub(1) } else { 0 };
+        largest.unmatched.include(&start.unmatched, first);
+        largest.matched.include(&start.matched, first);
     }
     largest
 }
@@ -241,7 +216,7 @@ fn bound_summary(comparison: &Comparison) -> Option<BoundSummary> {
         within_one: total(2),
         within_two: total(3),
         confidence: comparison.plan.confidence,
-        largest_mean_bound: largest(&mut rounds.iter().flat_map(|round| round.mean_bound.iter().copied())),
+        largest_mean_bound: largest(&mut rounds.iter().flat_map(|round| round.mean_bound.iter().flatten().copied())),
         largest_mean_distance: largest(
             &mut rounds.iter().flat_map(|round| round.difference.iter().map(|difference| difference.mean)),
         ),
