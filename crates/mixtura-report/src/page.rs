@@ -87,6 +87,9 @@ pub struct Choice {
     pub options: Vec<(String, Vec<Block>)>,
 }
 
+/// Cells longer than this are words, which may be broken into lines.
+const PROSE: usize = 32;
+
 /// Numbers the figures and choices of a page.
 #[derive(Default)]
 struct Counter {
@@ -206,7 +209,8 @@ fn figure_html(figure: &Figure, counter: &mut Counter) -> String {
 impl Table {
     fn to_html(&self) -> String {
         let cells = |row: &[String], tag: &str| -> String {
-            row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(&with_minus(cell)))).collect()
+            let class = |cell: &str| if cell.chars().count() > PROSE { " class=\"prose\"" } else { "" };
+            row.iter().map(|cell| format!("<{tag}{}>{}</{tag}>", class(cell), escaped(&with_minus(cell)))).collect()
         };
         let rows: String = self.rows.iter().map(|row| format!("<tr>{}</tr>", cells(row, "td"))).collect();
         format!(

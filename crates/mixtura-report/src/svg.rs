@@ -66,7 +66,7 @@ impl View {
             places.iter().filter_map(|&value| figure.x.scale.place(value)).for_each(|place| extend(&mut x, place));
             values.filter_map(|value| figure.y.scale.place(value)).for_each(|place| extend(&mut y, place));
         }
-        Self { x: padded(x, 0.0), y: padded(y, 0.05) }
+        Self { x: padded(x, 0.0, false), y: padded(y, 0.05, figure.y.scale == Scale::Linear) }
     }
 
     fn to_frame(self, frame: Frame, x: f64, y: f64) -> (f64, f64) {
@@ -82,14 +82,14 @@ fn extend(range: &mut (f64, f64), place: f64) {
 }
 
 /// A range of some length, even about a single place or none.
-fn padded((from, to): (f64, f64), share: f64) -> (f64, f64) {
+fn padded((from, to): (f64, f64), share: f64, keeps_sign: bool) -> (f64, f64) {
     if from > to {
         return (0.0, 1.0);
     }
     let least = 1e-12 * from.abs().max(to.abs()).max(1e-290);
     let margin = if to - from > least { share * (to - from) } else { 0.5 * (from.abs() + to.abs()).max(1.0) };
     // What cannot be negative does not seem so.
-    let bottom = if from >= 0.0 && from < margin { 0.0 } else { from - margin };
+    let bottom = if keeps_sign && from >= 0.0 && from < margin { 0.0 } else { from - margin };
     (bottom, to + margin)
 }
 
@@ -349,7 +349,8 @@ mod tests {
         let figure = figure(Axis::linear("x"), Axis::linear("y"), vec![Series::new("s", 0, vec![mark])]);
         let view = View::of(&figure);
         assert_eq!(view.x, (0.0, 10.0));
-        let (x, y) = view.to_frame(FRAME, 5.0, 0.5);
+        assert_eq!(view.y, (0.0, 1.05));
+        let (x, y) = view.to_frame(FRAME, 5.0, 0.525);
         assert!(
             (x - (FRAME.left + FRAME.width / 2.0)).abs() < 1e-9 && (y - (FRAME.top + FRAME.height / 2.0)).abs() < 1e-9
         );

@@ -267,21 +267,17 @@ pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
             100.0 * bounds.largest_mean_bound / summary.gamma_mean
         )
     });
-    let repairs = &summary.repairs;
     format!(
         "Log-likelihood of the answers, nats a row ({} from each start, {})\n\n{}\n{}\n\
          Median time of a round, {}, and multiplications as the paper counts them\n\n{}\n{bounds}\
-         Repairs: in {} of {} rounds of EM, {} of {} of SEM.\n\n{}\n",
+         {}\n\n{}\n",
         counted(plan.runs as usize, "run"),
         counted(plan.rounds as usize, "round"),
         starts.to_text(),
         differences.to_text(),
         counted(comparison.n_threads, "thread"),
         times.to_text(),
-        repairs.em_rounds,
-        repairs.em_total,
-        repairs.sem_rounds,
-        repairs.sem_total,
+        summary.repairs.sentence(),
         summary.sentence
     )
 }

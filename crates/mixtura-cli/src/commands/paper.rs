@@ -10,15 +10,14 @@ use mixtura::{FullGaussian, Mixture, Options, Rows, Start};
 use mixtura_io::{Input, ReadOptions};
 use mixtura_paper::comparison::{Plan, StartDigest, Summary};
 use mixtura_paper::evaluation::{
-    DataSet, Evaluated, Origin, SETS, Scale, Shelf, Specimen, artificial_rows, experiment, findings, page, projection,
-    specimen, specimen_plans,
+    DataSet, Evaluated, Finding, Origin, SETS, Scale, Shelf, Specimen, artificial_rows, experiment, findings, page,
+    projection, specimen, specimen_plans,
 };
 use serde_json::json;
 
 use crate::arguments::threads;
 use crate::data::normalized;
 use crate::progress::Countdown;
-use crate::table::Aligned;
 use crate::{interrupt, output, talk};
 
 /// Redo the paper's evaluation: its data sets, its three experiments, every figure, and findings beside its own
@@ -137,7 +136,12 @@ impl Shelf for Folder {
         (kept["plan"] == self.plan).then(|| serde_json::from_value(kept["start"].take()).ok()).flatten()
     }
 
-    fn put(&self, _set: &DataSet, start: u64, digest: &StartDigest) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    fn put(
+        &self,
+        _set: &DataSet,
+        start: u64,
+        digest: &StartDigest,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let text = serde_json::to_string(&json!({"plan": self.plan, "start": digest}))?;
         Ok(mixtura_io::write_file(&self.file(start), text.as_bytes())?)
     }
@@ -149,12 +153,13 @@ fn evaluate(
     rows: &Rows<'_>,
     scale: Scale,
 ) -> anyhow::Result<Option<Evaluated>> {
-    let plan = scale.plan(set);
+    let plan = scale.plan(set, rows.n_rows(), rows.n_columns());
     let path = arguments.output.join("starts").join(set.name);
     fs::create_dir_all(&path)?;
     let folder = Folder { path, plan: json!({"mixtura": env!("CARGO_PKG_VERSION"), "plan": plan}) };
     let countdown = Countdown::new(set.title, arguments.quiet);
-    let comparison = experiment(set, rows, &plan, &folder, &countdown).map_err(|error| anyhow!("{}: {error}", set.title))?;
+    let comparison =
+        experiment(set, rows, &plan, &folder, &countdown).map_err(|error| anyhow!("{}: {error}", set.title))?;
     countdown.finish();
     let Some(comparison) = comparison else { return Ok(None) };
     let model = shown_model(rows, &plan)?;
@@ -214,19 +219,26 @@ fn write(
         "sets": sets,
         "specimens": specimens,
     });
-    mixtura_io::write_file(&folder.join("findings.json"), format!("{}\n", serde_json::to_string_pretty(&all)?).as_bytes())?;
+    mixtura_io::write_file(
+        &folder.join("findings.json"),
+        format!("{}\n", serde_json::to_string_pretty(&all)?).as_bytes(),
+    )?;
     let index = folder.join("index.html");
     mixtura_io::write_file(&index, page.to_html().as_bytes())?;
-    let mut table = Aligned::new(["finding", "paper", "here", "agrees"]);
-    for finding in &findings {
-        let agrees = if finding.agrees { "yes" } else { "no" };
-        table.row([finding.what.as_str(), &finding.paper, &finding.ours, agrees]);
-    }
-    output::text(None, &format!("{}\n{}\n", table.to_text(), page.verdict))?;
+    output::text(None, &format!("{}\n{}\n", to_text(&findings), page.verdict))?;
     if !arguments.quiet {
         talk::notice(&format!("wrote {}", index.display()));
     }
     Ok(())
+}
+
+/// A paragraph for each finding.
+fn to_text(findings: &[Finding]) -> String {
+    let paragraph = |Finding { what, paper, ours, agrees, sentence }: &Finding| {
+        let mark = if *agrees { "agrees " } else { "differs" };
+        format!("{mark}  {what}\n         paper: {paper}\n         here:  {ours}\n         {sentence}\n\n")
+    };
+    findings.iter().map(paragraph).collect::<Vec<_>>().concat()
 }
 
 /// The words that repeat this evaluation.

@@ -32,17 +32,21 @@ pub struct StartDigest {
     pub bounds: Vec<Vec<BoundRound>>,
 }
 
-/// How often components had to be repaired or clipped.
+/// In how many rounds components had to be repaired, or their variances raised to the floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repairs {
     /// Rounds of EM with a repair.
-    pub em_rounds: usize,
+    pub em_repaired: usize,
+    /// Rounds of EM with a clipping.
+    pub em_clipped: usize,
     /// Rounds of EM.
-    pub em_total: usize,
+    pub em_rounds: usize,
     /// Rounds of SEM with a repair.
-    pub sem_rounds: usize,
+    pub sem_repaired: usize,
+    /// Rounds of SEM with a clipping.
+    pub sem_clipped: usize,
     /// Rounds of SEM.
-    pub sem_total: usize,
+    pub sem_rounds: usize,
 }
 
 /// For each round from 0 on, and each component, the differences over the runs.
@@ -90,24 +94,39 @@ impl StartDigest {
 
 impl Repairs {
     fn of(start: &StartResult) -> Self {
-        let count = |traces: &[Trace]| {
-            let repairs = traces.iter().flat_map(|trace| &trace.repairs);
-            (repairs.clone().filter(|&&n| n > 0).count(), repairs.count())
-        };
-        let (em_rounds, em_total) = count(std::slice::from_ref(&start.em));
-        let (sem_rounds, sem_total) = count(&start.sem);
-        Self { em_rounds, em_total, sem_rounds, sem_total }
+        let count =
+            |traces: &[Trace], of: fn(&Trace) -> &Vec<usize>| traces.iter().flat_map(of).filter(|&&n| n > 0).count();
+        let em = std::slice::from_ref(&start.em);
+        Self {
+            em_repaired: count(em, |trace| &trace.repairs),
+            em_clipped: count(em, |trace| &trace.clippings),
+            em_rounds: start.em.repairs.len(),
+            sem_repaired: count(&start.sem, |trace| &trace.repairs),
+            sem_clipped: count(&start.sem, |trace| &trace.clippings),
+            sem_rounds: start.sem.iter().map(|trace| trace.repairs.len()).sum(),
+        }
     }
 
     /// Those of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
+            em_repaired: self.em_repaired + other.em_repaired,
+            em_clipped: self.em_clipped + other.em_clipped,
             em_rounds: self.em_rounds + other.em_rounds,
-            em_total: self.em_total + other.em_total,
+            sem_repaired: self.sem_repaired + other.sem_repaired,
+            sem_clipped: self.sem_clipped + other.sem_clipped,
             sem_rounds: self.sem_rounds + other.sem_rounds,
-            sem_total: self.sem_total + other.sem_total,
         }
+    }
+
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        format!(
+            "Components were repaired in {} of {} rounds of EM and in {} of {} of SEM; variances were raised to the \
+             floor in {} and {}.",
+            self.em_repaired, self.em_rounds, self.sem_repaired, self.sem_rounds, self.em_clipped, self.sem_clipped
+        )
     }
 }
 

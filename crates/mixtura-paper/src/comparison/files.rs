@@ -22,7 +22,7 @@ impl Files {
         Self {
             ln_volume,
             likelihood: "start,round,em,sem_minimum,sem_lower_quartile,sem_median,sem_upper_quartile,sem_maximum\n".into(),
-            runs: "start,algorithm,run,round,mean_log_likelihood,seconds,repairs\n".into(),
+            runs: "start,algorithm,run,round,mean_log_likelihood,seconds,repairs,clippings\n".into(),
             differences:
                 "start,run,round,component,weight,mean,covariance,partner,matched_weight,matched_mean,matched_covariance\n"
                     .into(),
@@ -70,9 +70,13 @@ impl Files {
     fn add_run(&mut self, start: u64, algorithm: &str, run: &str, trace: &Trace) {
         for (round, likelihood) in trace.ln_likelihoods.iter().enumerate() {
             let before = round.checked_sub(1);
-            let (seconds, repairs) = before.map_or((0.0, 0), |before| (trace.seconds[before], trace.repairs[before]));
+            let at = |before: usize| (trace.seconds[before], trace.repairs[before], trace.clippings[before]);
+            let (seconds, repairs, clippings) = before.map_or((0.0, 0, 0), at);
             let likelihood = likelihood + self.ln_volume;
-            line(&mut self.runs, format_args!("{start},{algorithm},{run},{round},{likelihood},{seconds},{repairs}"));
+            line(
+                &mut self.runs,
+                format_args!("{start},{algorithm},{run},{round},{likelihood},{seconds},{repairs},{clippings}"),
+            );
         }
     }
 

@@ -84,7 +84,10 @@ fn numbers(from: usize, n: usize) -> Vec<f64> {
 /// One option for each start that is shown.
 fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartDigest) -> Vec<Block>) -> Block {
     let option = |number: usize| (format!("{}", number + 1), blocks(number, &comparison.starts[number]));
-    Block::Choice(Choice { label: "start".into(), options: shown(&comparison.starts).into_iter().map(option).collect() })
+    Block::Choice(Choice {
+        label: "start".into(),
+        options: shown(&comparison.starts).into_iter().map(option).collect(),
+    })
 }
 
 /// The starts that are shown: all, or of many the first and those from the lowest to the highest outcome.
@@ -204,10 +207,8 @@ pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &st
             let figures = difference_figures(&format!("{short}-start-{}", number + 1), differences, units);
             (name.to_string(), figures.into_iter().map(Block::Figure).collect())
         };
-        let options = vec![
-            option("matched", "matched", &start.matched),
-            option("by number", "unmatched", &start.unmatched),
-        ];
+        let options =
+            vec![option("matched", "matched", &start.matched), option("by number", "unmatched", &start.unmatched)];
         vec![Block::Choice(Choice { label: "components".into(), options })]
     });
     Section {
@@ -332,7 +333,6 @@ pub(crate) fn speed(comparison: &Comparison, summary: &Summary) -> Section {
     let row = |name: &str, seconds: f64, multiplications: f64| {
         vec![name.to_string(), format!("{:.3}", 1e3 * seconds), format!("{multiplications:.2e}")]
     };
-    let repairs = &summary.repairs;
     let table = Table {
         caption: format!(
             "A round on {} threads: median wall time, and multiplications as the paper counts them",
@@ -345,10 +345,7 @@ pub(crate) fn speed(comparison: &Comparison, summary: &Summary) -> Section {
             vec!["EM ÷ SEM".into(), format!("{:.2}", time.speedup), "2".into()],
         ],
     };
-    let text = format!(
-        "Components were repaired or clipped in {} of {} rounds of EM and in {} of {} rounds of SEM.",
-        repairs.em_rounds, repairs.em_total, repairs.sem_rounds, repairs.sem_total
-    );
+    let text = summary.repairs.sentence();
     Section { heading: "Speed and repairs".into(), blocks: vec![Block::Table(table), Block::Text(text)] }
 }
 

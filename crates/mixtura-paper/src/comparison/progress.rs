@@ -69,7 +69,11 @@ pub(super) struct Meter<'a> {
 impl<'a> Meter<'a> {
     pub(super) fn new(plan: &Plan, watcher: &'a dyn Watcher) -> Self {
         let em = plan.starts * plan.rounds;
-        let progress = Progress { done: [0; 3], total: [em, em * plan.runs, plan.bound_starts.min(plan.starts) * plan.rounds * plan.bound_runs], seconds: [0.0; 3] };
+        let progress = Progress {
+            done: [0; 3],
+            total: [em, em * plan.runs, plan.bound_starts.min(plan.starts) * plan.rounds * plan.bound_runs],
+            seconds: [0.0; 3],
+        };
         Self { progress: RefCell::new(progress), watcher }
     }
 

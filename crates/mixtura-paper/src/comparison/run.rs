@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mixtura::driver::{Observer, Run, State};
+use mixtura::driver::{EventKind, Quiet, Run, State};
 use mixtura::family::Floor;
 use mixtura::pass::Threads;
 use mixtura::theory::Proximity;
@@ -19,8 +19,10 @@ pub struct Trace {
     pub ln_likelihoods: Vec<f64>,
     /// Wall time of each round.
     pub seconds: Vec<f64>,
-    /// Repairs and clippings of components in each round.
-    pub repairs: Vec<u64>,
+    /// Components that were repaired in each round.
+    pub repairs: Vec<usize>,
+    /// Components whose variances were raised to the floor in each round.
+    pub clippings: Vec<usize>,
     /// Mean log-likelihood of the answer: EM's last model, SEM's average.
     pub answer: f64,
 }
@@ -43,7 +45,8 @@ pub struct BoundRound {
     /// How many statements of the theorems there are (weights, coordinates, entries), how many held, and how
     /// many differences were within one and within two typical deviations.
     pub statements: [u64; 4],
-    /// Whether a component was repaired or clipped: then the theorems do not apply.
+    /// Whether a component was repaired: then the theorems do not apply. Where one was clipped to the floor,
+    /// they apply to weights and means, and no statement about covariances is counted.
     pub is_repaired: bool,
 }
 
@@ -68,16 +71,6 @@ pub(super) struct Runner<'a> {
     pub start: u64,
 }
 
-/// Counts the repairs of a round.
-#[derive(Default)]
-struct Repairs(std::sync::atomic::AtomicU64);
-
-impl Observer for Repairs {
-    fn updated(&self, _restart: u64, _round: u64, n_repairs: u64) {
-        self.0.store(n_repairs, std::sync::atomic::Ordering::Relaxed);
-    }
-}
-
 /// What both algorithms fit.
 type Model = Mixture<FullGaussian>;
 
@@ -85,22 +78,29 @@ type Model = Mixture<FullGaussian>;
 struct Course {
     run: Run<FullGaussian>,
     seconds: Vec<f64>,
-    repairs: Vec<u64>,
+    repairs: Vec<usize>,
+    clippings: Vec<usize>,
 }
 
 impl Course {
     /// One round, timed; whether it was the end.
     fn step(&mut self, runner: &Runner<'_>, options: &Options, work: Work) -> Result<bool, Error> {
-        let repairs = Repairs::default();
         let began = Instant::now();
-        let has_ended = self.run.step(runner.engine, options, &repairs)?;
+        let has_ended = self.run.step(runner.engine, options, &Quiet)?;
         let seconds = began.elapsed().as_secs_f64();
         if !has_ended {
             self.seconds.push(seconds);
-            self.repairs.push(repairs.0.into_inner());
+            self.repairs.push(self.happened(EventKind::is_repair));
+            self.clippings.push(self.happened(|kind| kind == EventKind::Clipped));
         }
         runner.meter.did(work, seconds);
         Ok(has_ended)
+    }
+
+    /// How many events of some kind the last round had.
+    fn happened(&self, is_meant: impl Fn(EventKind) -> bool) -> usize {
+        let State { round, events, .. } = self.run.state();
+        events.iter().filter(|event| event.last == *round && is_meant(event.kind)).count()
     }
 
     fn model(&self) -> &Model {
@@ -110,7 +110,7 @@ impl Course {
     fn into_trace(self) -> Trace {
         let (_, answer) = self.run.result();
         let ln_likelihoods = self.run.state().likelihoods.clone();
-        Trace { ln_likelihoods, seconds: self.seconds, repairs: self.repairs, answer }
+        Trace { ln_likelihoods, seconds: self.seconds, repairs: self.repairs, clippings: self.clippings, answer }
     }
 }
 
@@ -136,7 +136,7 @@ impl Runner<'_> {
         // Draws are addressed by this number, so every run has its own.
         let restart = self.start * self.plan.runs + number;
         let state = State::new(initial.clone(), restart, self.floor.clone());
-        Course { run: Run::new(state), seconds: Vec::new(), repairs: Vec::new() }
+        Course { run: Run::new(state), seconds: Vec::new(), repairs: Vec::new(), clippings: Vec::new() }
     }
 
     /// EM, with the model after each round.
@@ -205,7 +205,9 @@ impl Runner<'_> {
             let holds = [true, difference <= bound, difference <= typical, difference <= 2.0 * typical];
             statements.iter_mut().zip(holds).for_each(|(n, holds)| *n += u64::from(holds));
         };
-        let covariances = (proximity.covariances.as_ref(), bounds.covariance.as_ref(), typical.covariance.as_ref());
+        let is_clipped = course.clippings.last().is_some_and(|&n| n > 0);
+        let raw = proximity.covariances.as_ref().filter(|_| !is_clipped);
+        let covariances = (raw, bounds.covariance.as_ref(), typical.covariance.as_ref());
         for k in (0..proximity.n_components()).filter(|&k| bounds.valid[k]) {
             count((em.weights[k] - sem.weights[k]).abs(), bounds.weight[k], typical.weight[k]);
             for d in 0..n {

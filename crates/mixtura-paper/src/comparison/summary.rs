@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::digest::{Differences, Repairs, StartDigest};
 use super::Comparison;
+use super::digest::{Differences, Repairs, StartDigest};
 use crate::Quantiles;
 
 /// What a comparison comes to.

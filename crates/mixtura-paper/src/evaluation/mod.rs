@@ -32,11 +32,15 @@ const ROUNDS: u64 = 50;
 
 impl Scale {
     /// What is run on a data set.
-    pub fn plan(self, set: &DataSet) -> Plan {
+    ///
+    /// Likelihoods count as equal if they differ by less than what a fitted model explains by chance, p/(2N) for
+    /// p free parameters (half of Akaike's penalty), or than 0.001 nats a row: SEM's draws move it by as much.
+    pub fn plan(self, set: &DataSet, n_rows: usize, n_columns: usize) -> Plan {
         let (starts, runs, bound_starts, bound_runs) = match self {
             Self::Quick => (3, 5, 1, 1),
             Self::Full => (30, 100, 3, 10),
         };
+        let n_free = (set.n_components * (1 + n_columns + n_columns * (n_columns + 1) / 2) - 1) as f64;
         Plan {
             n_components: set.n_components,
             starts,
@@ -46,6 +50,7 @@ impl Scale {
             rounds: ROUNDS,
             start: Start::Random,
             seed: set.seed,
+            equal_within: (n_free / (2 * n_rows) as f64).max(1e-3),
             ..Plan::default()
         }
     }
@@ -57,7 +62,12 @@ pub trait Shelf {
     fn take(&self, set: &DataSet, start: u64) -> Option<StartDigest>;
 
     /// Keeps a finished start.
-    fn put(&self, set: &DataSet, start: u64, digest: &StartDigest) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    fn put(
+        &self,
+        set: &DataSet,
+        start: u64,
+        digest: &StartDigest,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
 /// Runs the paper's three experiments on a data set; what a shelf has is not run again. Nothing if it was
@@ -85,4 +95,3 @@ pub fn experiment(
     }
     Ok((!digests.is_empty()).then(|| comparer.comparison(digests)))
 }
-

@@ -23,7 +23,7 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
     let ellipse = |k: usize| {
         let centre = project(model.components.mean(k));
         let (x, y) = outline(centre, projected(model.components.covariance(k), &axes));
-        Mark::Area { x, y, opacity: 0.08 + 0.5 * model.weights[k] / heaviest }
+        Mark::Area { x, y, opacity: 0.04 + 0.3 * model.weights[k] / heaviest }
     };
     Ok(Figure {
         name: name.into(),
@@ -89,7 +89,9 @@ mod tests {
         for n in [2, 3, 27] {
             let [a, b] = random_plane(n);
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-            assert!((dot(&a, &a) - 1.0).abs() < 1e-12 && (dot(&b, &b) - 1.0).abs() < 1e-12 && dot(&a, &b).abs() < 1e-12);
+            assert!(
+                (dot(&a, &a) - 1.0).abs() < 1e-12 && (dot(&b, &b) - 1.0).abs() < 1e-12 && dot(&a, &b).abs() < 1e-12
+            );
         }
         let (variances, centre) = ([4.0, 9.0, 3.0], [1.0, -1.0]);
         let (x, y) = outline(centre, variances);

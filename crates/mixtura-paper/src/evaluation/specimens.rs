@@ -78,15 +78,8 @@ pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Spe
     let truth = artificial.mixture(seed)?;
     let (values, _) = truth.sample(0..n_rows, seed)?;
     let rows = Rows::from_vec(values, n_columns)?;
-    let comparing = Plan {
-        n_components,
-        starts: 1,
-        runs: 1,
-        bound_runs: 0,
-        start: Start::KmeansPlusPlus,
-        seed,
-        ..Plan::default()
-    };
+    let comparing =
+        Plan { n_components, starts: 1, runs: 1, bound_runs: 0, start: Start::KmeansPlusPlus, seed, ..Plan::default() };
     let comparison = compare(&rows, &comparing, watcher, |_, _| {})?;
     if comparison.starts.is_empty() {
         return Ok(None);
