@@ -1,8 +1,10 @@
 //! Says what can be typed: the subcommands, and how numbers are checked.
 
 use clap::{Parser, Subcommand, ValueEnum};
+use mixtura::Start;
+use mixtura::family::Family;
 
-use crate::commands::{completions, fit, generate, man, predict, sample, score, show};
+use crate::commands::{bounds, compare, completions, fit, generate, man, paper, predict, sample, score, show};
 
 /// Fit mixture models to data: fast, reproducible, honest.
 ///
@@ -22,6 +24,9 @@ pub(crate) enum Command {
     Sample(sample::SampleArguments),
     Show(show::ShowArguments),
     Generate(generate::GenerateArguments),
+    Compare(compare::CompareArguments),
+    Bounds(bounds::BoundsArguments),
+    Paper(paper::PaperArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
 }
@@ -35,11 +40,52 @@ pub(crate) enum Format {
     Table,
 }
 
+/// Where a fit starts.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Init {
+    /// k-means++ on a sample, with scaled columns
+    #[value(name = "kmeans++")]
+    KmeansPlusPlus,
+    /// Rows drawn at random, as in the paper
+    Random,
+    /// The best of several short runs of EM, on a sample
+    #[value(name = "short-em")]
+    ShortEm,
+}
+
+impl Init {
+    /// The start of this name.
+    pub(crate) fn start<F: Family>(self) -> Start<F> {
+        match self {
+            Self::KmeansPlusPlus => Start::KmeansPlusPlus,
+            Self::Random => Start::Random,
+            Self::ShortEm => Start::ShortEm,
+        }
+    }
+}
+
 /// A finite number of at least 0.
 pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         Ok(value) => Err(format!("must be a finite number of at least 0, not {value}")),
+        Err(_) => Err("is not a number".into()),
+    }
+}
+
+/// A finite number above 0.
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
+    match not_negative(text)? {
+        value if value > 0.0 => Ok(value),
+        _ => Err("must be above 0".into()),
+    }
+}
+
+/// A number between 0 and 1.
+pub(crate) fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        Ok(value) => Err(format!("must be between 0 and 1, not {value}")),
         Err(_) => Err("is not a number".into()),
     }
 }

@@ -32,6 +32,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Sample(arguments)) => commands::sample::run(&arguments),
         Some(Command::Show(arguments)) => commands::show::run(&arguments),
         Some(Command::Generate(arguments)) => commands::generate::run(&arguments),
+        Some(Command::Compare(arguments)) => commands::compare::run(&arguments),
+        Some(Command::Bounds(arguments)) => commands::bounds::run(&arguments),
+        Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
         Some(Command::Man(arguments)) => commands::man::run(&arguments),
     }

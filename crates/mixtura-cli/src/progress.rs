@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mixtura::driver::Observer;
+use mixtura_paper::comparison::{Progress, Watcher};
 
 use crate::interrupt;
 
@@ -56,6 +57,51 @@ pub(crate) fn spinner(message: String, quiet: bool) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(message);
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
+}
+
+/// A bar with the time left, for work of known length.
+pub(crate) struct Countdown {
+    bar: ProgressBar,
+    what: String,
+}
+
+impl Countdown {
+    /// Steps of the bar.
+    const LENGTH: u64 = 1000;
+
+    /// A bar on a terminal; hidden elsewhere or if asked to be quiet.
+    pub(crate) fn new(what: &str, quiet: bool) -> Self {
+        Self { bar: bar(Self::LENGTH, quiet), what: what.into() }
+    }
+
+    /// Takes the bar off the terminal.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watcher for Countdown {
+    fn progressed(&self, progress: &Progress) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let left = progress.seconds_left().map_or(String::new(), |left| format!("  {} left", duration(left)));
+        self.bar.set_position((progress.share() * Self::LENGTH as f64) as u64);
+        self.bar.set_message(format!("{}  {:.0} %{left}", self.what, 100.0 * progress.share()));
+    }
+
+    fn is_stopped(&self) -> bool {
+        interrupt::is_wanted()
+    }
+}
+
+/// A time as one would say it.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
 }
 
 impl Watch {

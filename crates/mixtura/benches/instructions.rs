@@ -13,7 +13,7 @@ use mixtura::driver::{Quiet, Run, State};
 use mixtura::family::{Family, Floor};
 use mixtura::generate::Artificial;
 use mixtura::internals::Chunk;
-use mixtura::pass::{Assignment, Engine, Pass, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Deviations, DeviationsPass, Engine, Pass, Source, Tally, Threads};
 use mixtura::random::Generator;
 use mixtura::rows::{RowsBuilder, Summary};
 use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows};
@@ -56,7 +56,7 @@ macro_rules! of_columns {
 }
 
 of_components!(whiten narrow_whiten softmax apportion draw largest narrow_draw dot_products add_weighted add_labelled);
-of_columns!(transpose centre narrow scale products);
+of_columns!(transpose centre narrow scale products squared_deviations);
 
 fn separated_chunk(n_columns: usize, n_components: usize) -> Box<Chunk> {
     Box::new(Chunk::separated(n_columns, n_components).expect("invariant: artificial mixtures are sound"))
@@ -104,6 +104,9 @@ impl Source for Once {
 impl Engine<FullGaussian> for Once {
     fn run(&self, pass: &Pass<FullGaussian>) -> Result<Tally<<FullGaussian as Family>::Moments>, Error> {
         if self.is_done.swap(true, Ordering::Relaxed) { Ok(self.known.clone()) } else { self.engine.run(pass) }
+    }
+    fn deviations(&self, pass: &DeviationsPass<FullGaussian>) -> Result<Deviations, Error> {
+        self.engine.deviations(pass)
     }
     fn n_chunks(&self) -> usize {
         self.engine.n_chunks()
@@ -183,7 +186,8 @@ library_benchmark_group!(
         centre,
         narrow,
         scale,
-        products
+        products,
+        squared_deviations
     ]
 );
 library_benchmark_group!(name = algorithms, benchmarks = [em_round, sem_round, cem_round]);

@@ -1,5 +1,6 @@
 //! Times rounds on artificial shapes: `cargo run --release --example rounds -- em 1000000 10 10`.
 //!
+//! `bounds` times the measurement of what the theorems are stated in, `both` EM and SEM.
 //! Prints nanoseconds for each (row, component) and round, best of all rounds, and the likelihood.
 //! With `marks` as its last word it says on standard error when the second round begins and the last
 //! one ends: between the two lie rounds and nothing else, for `bench/profile`.
@@ -9,9 +10,10 @@ use std::time::Instant;
 
 use mixtura::driver::Observer;
 use mixtura::generate::Artificial;
-use mixtura::pass::Threads;
+use mixtura::pass::{Source, Threads};
 use mixtura::rows::RowsBuilder;
-use mixtura::{Algorithm, FullGaussian, Options, Start, fit};
+use mixtura::theory::Proximity;
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Start, fit};
 
 struct Clock {
     begin_and_best: Mutex<(Instant, f64)>,
@@ -48,6 +50,9 @@ fn main() -> Result<(), mixtura::Error> {
     }
     let rows = builder.finish()?;
     let engine = Threads::<FullGaussian>::new(&rows)?;
+    if words.first().is_some_and(|word| word == "bounds") {
+        return time_bounds(&engine, &model, number(4, 20));
+    }
     let algorithms = match words.first().map(String::as_str) {
         Some("em") => vec![Algorithm::Em],
         Some("sem") => vec![Algorithm::Sem],
@@ -67,5 +72,30 @@ fn main() -> Result<(), mixtura::Error> {
             fit.mean_ln_likelihood
         );
     }
+    Ok(())
+}
+
+/// Times the two sweeps that the theorems' bounds need.
+fn time_bounds(
+    engine: &Threads<'_, FullGaussian>,
+    model: &Mixture<FullGaussian>,
+    repetitions: usize,
+) -> Result<(), mixtura::Error> {
+    let mut best = f64::INFINITY;
+    for _ in 0..repetitions {
+        let began = Instant::now();
+        std::hint::black_box(Proximity::measure(engine, model)?);
+        best = best.min(began.elapsed().as_secs_f64());
+    }
+    let summary = engine.summary();
+    let n_pairs = summary.n_rows * model.n_components();
+    println!(
+        "{}×{} K {} bounds: {:.3} ns, {:.2} ms",
+        summary.n_rows,
+        summary.mean.len(),
+        model.n_components(),
+        best * 1e9 / n_pairs as f64,
+        best * 1e3
+    );
     Ok(())
 }

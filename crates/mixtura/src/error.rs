@@ -163,6 +163,12 @@ pub enum Error {
         /// The value given.
         value: String,
     },
+    /// The rows have weights where that has no meaning.
+    #[error("{what} are defined for rows without weights only")]
+    Weighted {
+        /// What was asked for, in the plural.
+        what: &'static str,
+    },
     /// The parameters would take too much memory.
     #[error("the parameters of {n_components} components in {n_columns} columns would take {gigabytes:.0} GB")]
     TooLarge {

@@ -7,7 +7,7 @@ use crate::family::{CommonRows, Family, Near};
 use crate::generate::Artificial;
 use crate::kernels::{
     Apportion, Centre, DotProducts, Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, NARROW_LEAST_EXPONENT,
-    Narrow, NarrowDraw, NarrowLanes, Products, Scale, Side, Softmax, Transpose,
+    Narrow, NarrowDraw, NarrowLanes, Products, Scale, Side, Softmax, SquaredDeviations, Transpose,
 };
 use crate::pass::{Layout, Share, least_exponent};
 use crate::random::{Address, Purpose};
@@ -268,6 +268,16 @@ impl Chunk {
             let out = &mut self.out[..N_BLOCKS * columns.len()];
             let (blocks, weights) = (&self.blocks, &self.sums);
             self.set.run(Scale { blocks, stride, columns, weights, weight_stride: 1, out });
+        }
+    }
+
+    /// Squared deviations of products of columns, for one component.
+    pub fn squared_deviations(&mut self) {
+        let (stride, weights) = (self.n_columns + 1, &self.ones);
+        let n = self.pairs.len();
+        let (subtracted, out) = (vec![0.5; n], &mut self.dots[..n]);
+        for (blocks, weights) in self.blocks.chunks(GROUP_BLOCKS * stride).zip(weights.chunks(GROUP_BLOCKS)) {
+            self.set.run(SquaredDeviations { blocks, stride, weights, first: 0, subtracted: &subtracted, out });
         }
     }
 

@@ -34,6 +34,7 @@ pub mod pass;
 pub mod random;
 pub mod rows;
 pub mod start;
+pub mod theory;
 
 pub use any::{AnyMixture, Kind};
 pub use driver::{Algorithm, Fit, Options, fit, fit_rows};

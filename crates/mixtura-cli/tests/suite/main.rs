@@ -1,6 +1,9 @@
 //! Tests the command as its users see it: files, output, exit codes, messages.
 
+mod bounds;
+mod compare;
 mod contract;
+mod paper;
 mod pipeline;
 mod real_data;
 mod refusals;

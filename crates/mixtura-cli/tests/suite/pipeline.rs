@@ -89,9 +89,12 @@ fn all_starts_run_and_the_default_is_auto() {
 
 #[test]
 fn without_arguments_there_is_a_demonstration() {
-    let ran = run(folder().path(), "");
+    let folder = folder();
+    let ran = run(folder.path(), "");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for part in ["100000 rows × 10 columns", "SEM − EM", "speedup", "Largest difference"] {
+    for part in ["100000 rows × 10 columns", "median − EM", "EM ÷ SEM", "largest difference", "mixtura-demo.html"] {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
+    let page = std::fs::read_to_string(folder.path().join("mixtura-demo.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
 }

@@ -111,23 +111,34 @@ impl<F: Family> Run<F> {
     /// The likelihood of a model falls out of the pass that makes the next one, so the last model
     /// costs one pass more.
     pub fn go<E: Engine<F>>(&mut self, engine: &E, options: &Options, observer: &dyn Observer) -> Result<(), Error> {
-        loop {
-            let (restart, round) = (self.state.restart, self.state.round);
-            observer.pass_started(restart, round);
-            let tally = self.pass(engine, options)?;
-            let likelihood = tally.mean_ln_likelihood();
-            self.note(likelihood);
-            observer.evaluated(restart, round, likelihood);
-            self.remember(options, &tally);
-            if let Some(termination) = self.verdict(options, observer) {
-                self.termination = termination;
-                self.answer = self.answer(engine, options)?;
-                return Ok(());
-            }
-            let n_repairs = advance(engine, options, &mut self.state, tally)?;
-            self.state.round += 1;
-            observer.updated(restart, self.state.round, n_repairs);
+        while !self.step(engine, options, observer)? {}
+        Ok(())
+    }
+
+    /// One turn of the loop: a pass under the model and, unless a stopping rule holds, the model of the
+    /// next round. Returns whether the run has ended.
+    pub fn step<E: Engine<F>>(
+        &mut self,
+        engine: &E,
+        options: &Options,
+        observer: &dyn Observer,
+    ) -> Result<bool, Error> {
+        let (restart, round) = (self.state.restart, self.state.round);
+        observer.pass_started(restart, round);
+        let tally = self.pass(engine, options)?;
+        let likelihood = tally.mean_ln_likelihood();
+        self.note(likelihood);
+        observer.evaluated(restart, round, likelihood);
+        self.remember(options, &tally);
+        if let Some(termination) = self.verdict(options, observer) {
+            self.termination = termination;
+            self.answer = self.answer(engine, options)?;
+            return Ok(true);
         }
+        let n_repairs = advance(engine, options, &mut self.state, tally)?;
+        self.state.round += 1;
+        observer.updated(restart, self.state.round, n_repairs);
+        Ok(false)
     }
 
     /// The answer of a run that has ended, and its mean log-likelihood.

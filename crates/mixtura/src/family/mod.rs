@@ -172,6 +172,11 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self;
     /// The components that maximise the likelihood of the statistics, where `fates` lets them.
     fn maximize(&self, moments: &Self::Moments, fates: &[Fate], floor: &Floor) -> (Self, Vec<Outcome>);
+    /// The covariance matrices of weighted rows (K·D·D numbers) that the maximum takes over as they are
+    /// where no floor holds; none if the family has no such matrices. Theorem 3 is about these.
+    fn sample_covariances(_moments: &Self::Moments) -> Option<Vec<f64>> {
+        None
+    }
     /// The same components, reordered: `order[new] = old`.
     #[must_use]
     fn reordered(&self, order: &[usize]) -> Self;

@@ -7,6 +7,7 @@
 #![allow(clippy::inline_always)]
 
 mod axes;
+mod deviations;
 mod dispatch;
 mod dots;
 mod elementary;
@@ -18,6 +19,7 @@ mod products;
 mod whiten;
 
 pub(crate) use axes::{Linear, Squares, Stretch, Transform};
+pub(crate) use deviations::SquaredDeviations;
 pub use dispatch::InstructionSet;
 pub(crate) use dispatch::{Arithmetic, Kernel, prefetch};
 pub(crate) use dots::{DotProducts, Side};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Precision, Tally};
+use super::{Assignment, Deviations, DeviationsPass, Precision, Tally};
 use crate::family::Family;
 use crate::random::Generator;
 use crate::rows::Summary;
@@ -47,6 +47,9 @@ pub trait Source {
 pub trait Engine<F: Family>: Source {
     /// Runs one pass over all rows.
     fn run(&self, pass: &Pass<F>) -> Result<Tally<F::Moments>, Error>;
+
+    /// Runs one sweep for the variances of a stochastic update, over rows without weights.
+    fn deviations(&self, pass: &DeviationsPass<F>) -> Result<Deviations, Error>;
 
     /// How many chunks the rows make: with fewer than twice the threads, restarts run side by side.
     fn n_chunks(&self) -> usize;

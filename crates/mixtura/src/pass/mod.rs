@@ -1,6 +1,7 @@
 //! Sweeps all rows once under a model: the only code that touches rows.
 
 mod assignment;
+mod deviations;
 mod engine;
 mod evaluate;
 mod layout;
@@ -11,6 +12,7 @@ mod threads;
 mod worker;
 
 pub use assignment::{Assignment, Precision};
+pub use deviations::{Deviations, DeviationsPass};
 pub use engine::{Engine, Pass, Source};
 pub use tally::Tally;
 pub use threads::Threads;

@@ -5,7 +5,9 @@ use std::sync::{Mutex, OnceLock};
 
 use super::near::{Hints, Search};
 use super::worker::{CHUNK_ROWS, Shared, Worker, least_exponent};
-use super::{Assignment, Engine, Pass, Precision, Source, Tally, merge_in_order};
+use super::{
+    Assignment, Deviations, DeviationsPass, Engine, Pass, Precision, Source, Tally, deviations, merge_in_order,
+};
 use crate::family::{Family, check_values};
 use crate::kernels::InstructionSet;
 use crate::random::Generator;
@@ -144,6 +146,10 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
             give(&self.tallies, (shared.n_components, right));
         };
         Ok(merge_in_order(self.n_chunks(), &|chunk| self.chunk(&shared, components, chunk), &merge))
+    }
+
+    fn deviations(&self, pass: &DeviationsPass<F>) -> Result<Deviations, Error> {
+        deviations::sweep(self.rows, pass, self.set)
     }
 
     fn n_chunks(&self) -> usize {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mixtura::driver::{EventKind, Observer, Quiet, Run, SemResult, State, Termination};
 use mixtura::family::{Family, Fate, Floor, Moments};
 use mixtura::matching::Outline;
-use mixtura::pass::{Assignment, Engine, Pass, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Deviations, DeviationsPass, Engine, Pass, Source, Tally, Threads};
 use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
 
 use crate::{artificial, assert_models_close, rounds, started};
@@ -54,6 +54,9 @@ impl Engine<FullGaussian> for Recording<'_> {
         let tally = self.engine.run(pass)?;
         self.passes.lock().unwrap().push((pass.clone(), tally.clone()));
         Ok(tally)
+    }
+    fn deviations(&self, pass: &DeviationsPass<FullGaussian>) -> Result<Deviations, Error> {
+        self.engine.deviations(pass)
     }
     fn n_chunks(&self) -> usize {
         self.engine.n_chunks()

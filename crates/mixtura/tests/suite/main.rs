@@ -15,6 +15,7 @@ mod saem;
 mod scale_free;
 mod seams;
 mod starts;
+mod theory;
 mod trajectory;
 mod weighted;
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mixtura::driver::{Observer, Quiet, Run, State, Termination};
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Deviations, DeviationsPass, Engine, Pass, Precision, Source, Tally, Threads};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, Error, FullGaussian, Options, Rows, Start, fit};
 
@@ -43,6 +43,16 @@ impl Engine<FullGaussian> for Parts<'_> {
             let pass: Pass<FullGaussian> = serde_json::from_str(&sent).unwrap();
             let answer = serde_json::to_string(&part.run(&pass).unwrap()).unwrap();
             serde_json::from_str::<Statistics>(&answer).unwrap()
+        });
+        let mut total = answers.next().unwrap();
+        answers.for_each(|answer| total.merge(&answer));
+        Ok(total)
+    }
+    fn deviations(&self, pass: &DeviationsPass<FullGaussian>) -> Result<Deviations, Error> {
+        let sent = serde_json::to_string(pass).unwrap();
+        let mut answers = self.parts.iter().map(|part| {
+            let answer = part.deviations(&serde_json::from_str(&sent).unwrap()).unwrap();
+            serde_json::from_str::<Deviations>(&serde_json::to_string(&answer).unwrap()).unwrap()
         });
         let mut total = answers.next().unwrap();
         answers.for_each(|answer| total.merge(&answer));

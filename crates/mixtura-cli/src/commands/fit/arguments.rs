@@ -8,7 +8,7 @@ use mixtura::pass::Precision;
 use mixtura::{Algorithm, Kind, Options};
 use mixtura_io::ModelFile;
 
-use crate::arguments::{Format, at_least_one, not_negative, threads};
+use crate::arguments::{Format, Init, at_least_one, not_negative, threads};
 use crate::data::DataArguments;
 use crate::failure::Usage;
 
@@ -171,18 +171,6 @@ pub(super) enum FamilyName {
     Gaussian,
     /// Independent counts in each column
     Poisson,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Init {
-    /// k-means++ on a sample, with scaled columns
-    #[value(name = "kmeans++")]
-    KmeansPlusPlus,
-    /// Rows drawn at random, as in the paper
-    Random,
-    /// The best of several short runs of EM, on a sample
-    #[value(name = "short-em")]
-    ShortEm,
 }
 
 impl FitArguments {

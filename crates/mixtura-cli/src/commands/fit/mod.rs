@@ -9,15 +9,15 @@ use anyhow::Context;
 use mixtura::driver::Termination;
 use mixtura::family::Family;
 use mixtura::pass::{Source, Threads};
-use mixtura::rows::{Normalization, Summary};
+use mixtura::rows::Normalization;
 use mixtura::{Algorithm, AnyMixture, Fit, Mixture, Rows, Start, with_family};
 use mixtura_io::{FitRecord, Input, ModelFile, Table};
 
 pub(crate) use self::announce::name;
 pub(crate) use self::arguments::FitArguments;
-use self::arguments::Init;
 use super::show;
 use crate::arguments::Format;
+use crate::data::normalized;
 use crate::failure::Usage;
 use crate::progress::{Watch, spinner};
 use crate::{interrupt, output, talk};
@@ -99,9 +99,7 @@ fn prepare(arguments: &FitArguments, table: Table) -> anyhow::Result<Rows<'stati
     if !arguments.normalize {
         return Ok(table.rows);
     }
-    let summary = Summary::of(&table.rows)?;
-    let map = Normalization::to_unit_interval(&summary.minimum, &summary.maximum);
-    Ok(table.rows.with_normalization(map))
+    normalized(table.rows)
 }
 
 fn start<F: Family>(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) -> anyhow::Result<Start<F>>
@@ -124,12 +122,7 @@ where
         }
         return Ok(Start::Model(model));
     }
-    Ok(match arguments.init {
-        _ if arguments.labels.is_some() => Start::Labels,
-        Init::KmeansPlusPlus => Start::KmeansPlusPlus,
-        Init::Random => Start::Random,
-        Init::ShortEm => Start::ShortEm,
-    })
+    Ok(if arguments.labels.is_some() { Start::Labels } else { arguments.init.start() })
 }
 
 fn finished_model<F: Family>(arguments: &FitArguments, fit: &Fit<F>, rows: &Rows<'_>) -> Mixture<F> {

@@ -4,7 +4,7 @@ use super::super::matrix::{cholesky, for_components};
 use super::super::placement::is_far;
 use super::super::width::{neighbour_variances, raise_to_floor, widen_where_digits_are_lost};
 use super::{FullGaussian, FullMoments};
-use crate::family::{Family, Fate, Floor, Moments, Outcome};
+use crate::family::{Family, Fate, Floor, Outcome};
 
 /// Spherical components about `centres`: Σ_k = (1/2D)·min_{i≠k}‖μ_k − μ_i‖²·I in units of `unit`
 /// (Dasgupta and Schulman 2007), at least the floor; a single component is as wide as the unit.
@@ -73,16 +73,9 @@ fn estimate(
     floor: &Floor,
 ) -> Estimated {
     let n = previous.n_columns;
-    let weight = moments.weight(component);
-    let shift: Vec<f64> = moments.first(component).iter().map(|sum| sum / weight).collect();
+    let (shift, mut covariance) = moments.shift_and_covariance(component);
     let mean = moments.centre(component).iter().zip(&shift).map(|(centre, shift)| centre + shift).collect();
-    let mut covariance = vec![0.0; n * n];
     for i in 0..n {
-        for j in 0..=i {
-            let entry = moments.second(component, i, j) / weight - shift[i] * shift[j];
-            covariance[i * n + j] = entry;
-            covariance[j * n + i] = entry;
-        }
         covariance[i * n + i] += floor.ridge[i];
     }
     if let Some(n_rows) = blend {

@@ -204,6 +204,10 @@ impl Family for FullGaussian {
         estimate::maximize(self, moments, fates, floor)
     }
 
+    fn sample_covariances(moments: &FullMoments) -> Option<Vec<f64>> {
+        Some((0..moments.n_components()).flat_map(|component| moments.shift_and_covariance(component).1).collect())
+    }
+
     fn reordered(&self, order: &[usize]) -> Self {
         Self {
             n_columns: self.n_columns,

@@ -57,6 +57,10 @@ impl FullMoments {
         self.centres.copy_from_slice(centres);
     }
 
+    pub(super) fn n_components(&self) -> usize {
+        self.centres.len() / self.n_columns
+    }
+
     /// What the moments of a component are taken about.
     pub fn centre(&self, component: usize) -> &[f64] {
         &self.centres[component * self.n_columns..][..self.n_columns]
@@ -70,6 +74,21 @@ impl FullMoments {
     /// Entry (i, j ≤ i) of Σw(x − centre)(x − centre)ᵀ of a component.
     pub fn second(&self, component: usize, i: usize, j: usize) -> f64 {
         self.triangle(component)[packed(i, j)]
+    }
+
+    /// The mean less the centre, and the covariance matrix, of a component's weighted rows.
+    pub(super) fn shift_and_covariance(&self, component: usize) -> (Vec<f64>, Vec<f64>) {
+        let (n, weight) = (self.n_columns, self.weight(component));
+        let shift: Vec<f64> = self.first(component).iter().map(|sum| sum / weight).collect();
+        let mut covariance = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                let entry = self.second(component, i, j) / weight - shift[i] * shift[j];
+                covariance[i * n + j] = entry;
+                covariance[j * n + i] = entry;
+            }
+        }
+        (shift, covariance)
     }
 
     fn triangle_mut(&mut self, component: usize) -> &mut [f64] {
@@ -155,7 +174,7 @@ impl Moments for FullMoments {
 
     fn add_scaled(&mut self, other: &Self, factor: f64) {
         let n = self.n_columns;
-        for component in 0..self.centres.len() / n {
+        for component in 0..self.n_components() {
             let shift: Vec<f64> =
                 other.centre(component).iter().zip(self.centre(component)).map(|(from, to)| from - to).collect();
             let (weight, first) = (other.weight(component), other.first(component));

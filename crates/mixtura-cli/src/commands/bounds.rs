@@ -1,0 +1,329 @@
+//! Says how far one update of SEM can be from EM's on this data: `mixtura bounds`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use mixtura::family::Family;
+use mixtura::pass::Threads;
+use mixtura::theory::{Bounds, Demand, Proximity, least_weight};
+use mixtura::{Mixture, Rows, with_mixture};
+use mixtura_io::{Input, ModelFile};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Format, positive, probability, threads};
+use crate::data::DataArguments;
+use crate::failure::Usage;
+use crate::progress::spinner;
+use crate::table::{Aligned, number};
+use crate::{interrupt, output, talk};
+
+/// Confidence of the paper's bound on the distance between means.
+const PAPER_CONFIDENCE: f64 = 0.99;
+/// Confidence that all statements hold, if nothing else is asked for.
+const DEFAULT_CONFIDENCE: f64 = 0.99;
+
+/// How far stochastic EM's update can be from EM's: Theorems 1–3 of the paper for this data and model
+///
+/// From the given model, EM's next model is certain and SEM's is drawn at random. Each weight, coordinate of a
+/// mean and entry of a covariance has a bound on the difference that holds with a stated probability, and a
+/// typical deviation.
+#[derive(Debug, Args)]
+pub(crate) struct BoundsArguments {
+    #[command(flatten)]
+    data: DataArguments,
+
+    /// The model that both updates start from
+    #[arg(short, long, value_name = "MODEL")]
+    model: PathBuf,
+
+    /// Each statement by itself may fail with this probability
+    #[arg(long, value_name = "D", value_parser = probability, conflicts_with = "confidence")]
+    delta: Option<f64>,
+
+    /// All statements hold at once with this probability [default: 0.99]
+    #[arg(long, value_name = "C", value_parser = probability)]
+    confidence: Option<f64>,
+
+    /// Say how many rows bring weights within this many per cent, and means within this many per cent of their
+    /// component's standard deviation
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = positive)]
+    within: f64,
+
+    /// Refused: the theorems are about rows without weights
+    #[arg(long, value_name = "COLUMN", hide = true)]
+    weights: Option<String>,
+
+    /// Number of threads [default: all]; changes no bit of the result
+    #[arg(long, value_name = "T", value_parser = threads)]
+    threads: Option<usize>,
+
+    /// Print as JSON or as a table [default: a table on a terminal, else JSON]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// No progress, no notices
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What was measured and stated.
+struct Report<F: Family> {
+    proximity: Proximity<F>,
+    bounds: Bounds,
+    /// With which all statements hold, if that was asked for.
+    confidence: Option<f64>,
+    /// The paper's distance of means, in the data's units and with columns mapped to [0, 1].
+    distance: [Vec<f64>; 2],
+    /// The share that was asked about, and the rows it takes.
+    within: f64,
+    demand: Demand,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
+    if arguments.weights.is_some() {
+        return Err(Usage("--weights: the theorems are about rows without weights".into()).into());
+    }
+    let model_input = Input::Path(arguments.model.clone());
+    output::check(&[arguments.output.as_ref()], &[&arguments.data.data, &model_input])?;
+    if let Some(n_threads) = arguments.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
+    }
+    let file = ModelFile::read(&arguments.model)?;
+    let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
+    let rows = arguments.data.read_for(&file, None)?;
+    reading.finish_and_clear();
+    interrupt::check()?;
+    let sweeping = spinner("two sweeps of the rows".into(), arguments.quiet);
+    let (json, table) = with_mixture!(&file.model, model => {
+        let report = report(arguments, model, &rows)?;
+        sweeping.finish_and_clear();
+        if !arguments.quiet {
+            warn(&report);
+        }
+        (to_json(&report), to_table(&report))
+    });
+    let to_file = arguments.output.is_some() && arguments.format.is_none();
+    let text = match output::format(arguments.format) {
+        Format::Table if !to_file => table,
+        _ => format!("{}\n", serde_json::to_string_pretty(&json)?),
+    };
+    output::text(arguments.output.as_deref(), &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report<F: Family>(arguments: &BoundsArguments, model: &Mixture<F>, rows: &Rows<'_>) -> anyhow::Result<Report<F>> {
+    let proximity = Proximity::measure(&Threads::new(rows)?, model)?;
+    let confidence =
+        if arguments.delta.is_some() { None } else { Some(arguments.confidence.unwrap_or(DEFAULT_CONFIDENCE)) };
+    let delta = match (arguments.delta, confidence) {
+        (Some(delta), _) => delta,
+        (None, confidence) => proximity.delta_for_all(confidence.unwrap_or(DEFAULT_CONFIDENCE))?,
+    };
+    let own = vec![1.0; proximity.n_columns()];
+    let within = arguments.within / 100.0;
+    Ok(Report {
+        bounds: proximity.bounds(delta)?,
+        distance: [
+            proximity.euclidean_mean_bounds(PAPER_CONFIDENCE, &own)?,
+            proximity.euclidean_mean_bounds(PAPER_CONFIDENCE, &proximity.spread)?,
+        ],
+        within,
+        demand: proximity.demand(within, delta)?,
+        confidence,
+        proximity,
+    })
+}
+
+/// Says which components have no bound.
+fn warn<F: Family>(report: &Report<F>) {
+    let without: Vec<String> =
+        (0..report.bounds.valid.len()).filter(|&k| !report.bounds.valid[k]).map(|k| k.to_string()).collect();
+    if !without.is_empty() {
+        let least = least_weight(report.proximity.n_rows, report.bounds.delta, 1.0);
+        talk::warning(&format!(
+            "no bound for component {}: the theorems need a weight above {} on {} rows at this probability",
+            without.join(", "),
+            number(least),
+            report.proximity.n_rows
+        ));
+    }
+}
+
+/// A number, or null where it is not finite.
+fn value(x: f64) -> Value {
+    serde_json::Number::from_f64(x).map_or(Value::Null, Value::Number)
+}
+
+/// Numbers as nested lists of a shape.
+fn nested(values: &[f64], shape: &[usize]) -> Value {
+    match shape {
+        [] => value(values[0]),
+        [n, rest @ ..] => {
+            let size = values.len() / n.max(&1);
+            Value::Array((0..*n).map(|i| nested(&values[i * size..][..size], rest)).collect())
+        }
+    }
+}
+
+/// The fields of the contract, and after them what else is known.
+fn to_json<F: Family>(report: &Report<F>) -> Value {
+    let Report { proximity, bounds, .. } = report;
+    let (k, d) = (proximity.n_components(), proximity.n_columns());
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| fields.insert(name.into(), value);
+    // A component without a bound has none at all.
+    let bound = |values: &[f64], shape: &[usize]| {
+        let mut all = nested(values, shape);
+        for (entry, valid) in all.as_array_mut().into_iter().flatten().zip(&bounds.valid) {
+            if !valid {
+                *entry = Value::Null;
+            }
+        }
+        all
+    };
+    let optional = |values: Option<&Vec<f64>>| values.map_or(Value::Null, |values| nested(values, &[k, d, d]));
+    put("delta", value(bounds.delta));
+    put("confidence", report.confidence.map_or(Value::Null, value));
+    put("rows", json!(proximity.n_rows));
+    put("spread", nested(&proximity.spread, &[d]));
+    put("responsibility", nested(&proximity.responsibility, &[k]));
+    put("lambda_weight", nested(&bounds.lambda_weight, &[k]));
+    put("valid", json!(bounds.valid));
+    put("tau", nested(&proximity.tau, &[k, d]));
+    put("rho", optional(proximity.rho.as_ref()));
+    put("weight_bound", bound(&bounds.weight, &[k]));
+    put("mean_bound", bound(&bounds.mean, &[k, d]));
+    put("covariance_bound", bounds.covariance.as_ref().map_or(Value::Null, |values| bound(values, &[k, d, d])));
+    let typical = proximity.typical();
+    put("typical_weight", nested(&typical.weight, &[k]));
+    put("typical_mean", nested(&typical.mean, &[k, d]));
+    put("typical_covariance", optional(typical.covariance.as_ref()));
+    put("weights", nested(&proximity.update.weights, &[k]));
+    for ((name, shape), parameters) in F::shapes(k, d).iter().zip(proximity.update.components.parameters()) {
+        // Full covariances as they are, even where singular.
+        let raw = proximity.covariances.as_ref().filter(|_| *name == "covariances");
+        put(name, nested(raw.map_or(parameters, Vec::as_slice), shape));
+    }
+    put("mean_log_likelihood", value(proximity.mean_ln_likelihood));
+    put("lambda_mean", nested(&proximity.lambda_mean(bounds.delta), &[k, d]));
+    put(
+        "lambda_covariance",
+        proximity.lambda_covariance(bounds.delta).as_ref().map_or(Value::Null, |l| nested(l, &[k, d, d])),
+    );
+    put(
+        "euclidean_mean_bound",
+        json!({
+            "confidence": PAPER_CONFIDENCE,
+            "own_units": nested(&report.distance[0], &[k]),
+            "columns_mapped_to_unit_interval": nested(&report.distance[1], &[k]),
+            "largest_possible_when_mapped": value((d as f64).sqrt()),
+        }),
+    );
+    put(
+        "least_weight",
+        json!({"lambda_weight": 0.5, "weight": value(least_weight(proximity.n_rows, bounds.delta, 0.5))}),
+    );
+    put(
+        "rows_needed",
+        json!({
+            "within": value(report.within),
+            "weight": nested(&report.demand.weight, &[k]),
+            "mean": nested(&report.demand.mean, &[k]),
+        }),
+    );
+    Value::Object(fields)
+}
+
+/// A line for each component, and what it means.
+fn to_table<F: Family>(report: &Report<F>) -> String {
+    let Report { proximity, bounds, .. } = report;
+    let (n, typical) = (proximity.n_columns(), proximity.typical());
+    let within = format!("{} %", number_short(100.0 * report.within));
+    let mut weights = Aligned::new(["component", "weight", "bound", "typical", "λ_w", &format!("rows for {within}")]);
+    let mut means = Aligned::new(["component", "mean bound", "of Γ", "typical", &format!("rows for {within} of σ")]);
+    let length = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
+    for k in 0..proximity.n_components() {
+        let or_none = |text: String| if bounds.valid[k] { text } else { "none".into() };
+        weights.row([
+            k.to_string(),
+            number(proximity.update.weights[k]),
+            or_none(format!("±{}", number(bounds.weight[k]))),
+            format!("±{}", number(typical.weight[k])),
+            number(bounds.lambda_weight[k]),
+            rows(report.demand.weight[k]),
+        ]);
+        let [own, mapped] = [0, 1].map(|unit: usize| report.distance[unit][k]);
+        let has_distance = own.is_finite();
+        means.row([
+            k.to_string(),
+            if has_distance { number(own) } else { "none".into() },
+            if has_distance { format!("{:.3} %", 100.0 * mapped / (n as f64).sqrt()) } else { String::new() },
+            number(length(&typical.mean[k * n..][..n])),
+            rows(report.demand.mean[k]),
+        ]);
+    }
+    let mut text = format!(
+        "One update of stochastic EM against EM's, from the same model: {} rows × {n} columns, {} components\n\n",
+        proximity.n_rows,
+        proximity.n_components()
+    );
+    let how_sure = match report.confidence {
+        Some(confidence) => format!(
+            "all {} statements hold with probability {confidence}, each fails with at most {}",
+            proximity.n_statements(),
+            number(bounds.delta)
+        ),
+        None => format!("each statement fails with probability at most {}", number(bounds.delta)),
+    };
+    let least = least_weight(proximity.n_rows, bounds.delta, 0.5);
+    write!(
+        text,
+        "Weights (Theorem 1; {how_sure})\n\n{}\n\
+         Means, Euclidean distance (Theorem 2; all {} hold with probability {PAPER_CONFIDENCE};\n\
+         Γ is the largest possible with columns mapped to [0, 1])\n\n{}\n\
+         A component of weight {} or more has λ_w ≤ 1/2 on so many rows.\n",
+        weights.to_text(),
+        proximity.n_components(),
+        means.to_text(),
+        number(least)
+    )
+    .expect("invariant: text can be written to");
+    if let (Some(covariance), Some(typical)) = (&bounds.covariance, &typical.covariance) {
+        text.push_str(&covariances(bounds, covariance, typical, proximity));
+    }
+    text
+}
+
+/// Theorem 3 in one line for each component: the loosest bound in units of the spreads.
+fn covariances<F: Family>(bounds: &Bounds, bound: &[f64], typical: &[f64], proximity: &Proximity<F>) -> String {
+    let n = proximity.n_columns();
+    let mut table = Aligned::new(["component", "largest bound", "largest typical"]);
+    for k in (0..proximity.n_components()).filter(|&k| bounds.valid[k]) {
+        let largest = |values: &[f64]| {
+            let in_spreads = |at: usize| {
+                let product = proximity.spread[at / n] * proximity.spread[at % n];
+                if product > 0.0 { values[k * n * n + at] / product } else { 0.0 }
+            };
+            (0..n * n).map(in_spreads).fold(0.0, f64::max)
+        };
+        table.row([k.to_string(), format!("±{}", number(largest(bound))), format!("±{}", number(largest(typical)))]);
+    }
+    format!("\nEntries of covariances (Theorem 3), in units of their columns' spreads\n\n{}", table.to_text())
+}
+
+/// A number of rows, short.
+fn rows(n: f64) -> String {
+    if n.is_finite() { format!("{:.2e}", n.ceil()) } else { "–".into() }
+}
+
+/// A percentage without zeros at its end.
+fn number_short(x: f64) -> String {
+    format!("{x}")
+}

@@ -1,0 +1,283 @@
+//! Runs EM and SEM from the same starts and shows what differs: `mixtura compare`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use mixtura::rows::Normalization;
+use mixtura_paper::comparison::{Comparison, Files, PageSettings, Plan, Summary, compare, page};
+use serde_json::json;
+
+use crate::arguments::{Format, Init, at_least_one, not_negative, positive, probability, threads};
+use crate::data::{DataArguments, normalized};
+use crate::failure::Usage;
+use crate::progress::{Countdown, spinner};
+use crate::table::{Aligned, counted, number};
+use crate::{interrupt, output, talk};
+
+/// Compare EM and stochastic EM from the same starts: likelihoods, differences, bounds, speed
+///
+/// Writes into the output folder: index.html (a page that opens offline), summary.json, every curve as CSV and
+/// every figure as SVG.
+#[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
+pub(crate) struct CompareArguments {
+    #[command(flatten)]
+    data: DataArguments,
+
+    /// Number of components
+    #[arg(short = 'k', value_name = "K", value_parser = at_least_one)]
+    n_components: usize,
+
+    /// Number of starts
+    #[arg(long, value_name = "S", default_value = "5", value_parser = at_least_one)]
+    starts: usize,
+
+    /// Runs of SEM from each start
+    #[arg(long, value_name = "R", default_value = "5", value_parser = at_least_one)]
+    runs: usize,
+
+    /// How many of them are held against the theorems in each round
+    #[arg(long, value_name = "B", default_value_t = 1)]
+    bound_runs: u64,
+
+    /// Rounds of each run
+    #[arg(long, value_name = "N", default_value = "50", value_parser = at_least_one)]
+    rounds: usize,
+
+    /// Where the runs start
+    #[arg(long, value_enum, default_value_t = Init::KmeansPlusPlus)]
+    init: Init,
+
+    /// Seed of all random draws
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+
+    /// With which all statements of the theorems hold at once in a round
+    #[arg(long, value_name = "C", default_value = "0.99", value_parser = probability)]
+    confidence: f64,
+
+    /// Log-likelihoods that differ by less, in nats a row, count as equal
+    #[arg(long, value_name = "T", default_value = "1e-3", value_parser = positive)]
+    equal_within: f64,
+
+    /// Least variance, in units of the squared robust scale of a column; 0 = none
+    #[arg(long, value_name = "E", default_value = "1e-9", value_parser = not_negative)]
+    regularization: f64,
+
+    /// Map each column to [0, 1], as in the paper; differences are then in these units
+    #[arg(long, help_heading = "Data")]
+    normalize: bool,
+
+    /// Refused: the theorems are about rows without weights
+    #[arg(long, value_name = "COLUMN", hide = true)]
+    weights: Option<String>,
+
+    /// Number of threads [default: all]; changes nothing but times
+    #[arg(long, value_name = "T", value_parser = threads)]
+    threads: Option<usize>,
+
+    /// The folder for the page, figures and curves; made if it is not there
+    #[arg(short, long, value_name = "FOLDER", default_value = "mixtura-compare", help_heading = "Output")]
+    output: PathBuf,
+
+    /// Print the summary as JSON or as a table [default: a table on a terminal, else JSON]
+    #[arg(long, value_enum, help_heading = "Output")]
+    format: Option<Format>,
+
+    /// No progress, no notices
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
+    if arguments.weights.is_some() {
+        return Err(Usage("--weights: the theorems are about rows without weights".into()).into());
+    }
+    let plan = arguments.plan();
+    plan.check().map_err(|error| Usage(error.to_string()))?;
+    make_folder(&arguments.output)?;
+    if let Some(n_threads) = arguments.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
+    }
+    let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
+    let table = arguments.data.read(None, None)?;
+    let rows = if arguments.normalize { normalized(table.rows)? } else { table.rows };
+    reading.finish_and_clear();
+
+    let countdown = Countdown::new("comparing", arguments.quiet);
+    let mut files = Files::new(rows.normalization().map_or(0.0, Normalization::ln_volume));
+    let comparison = compare(&rows, &plan, &countdown, |number, start| files.add(number, start))
+        .with_context(|| arguments.data.data.to_string())?;
+    countdown.finish();
+    let interrupted = interrupt::is_wanted();
+    if comparison.starts.is_empty() {
+        return Ok(ExitCode::from(interrupt::EXIT_CODE));
+    }
+    let summary = Summary::of(&comparison);
+    let index = write(arguments, &comparison, &summary, &files)?;
+    let text = match output::format(arguments.format) {
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(&to_json(arguments, &comparison, &summary))?),
+        Format::Table => to_table(&comparison, &summary),
+    };
+    output::text(None, &text)?;
+    if !arguments.quiet {
+        if interrupted {
+            talk::warning(&format!("interrupted: {} of {} starts", comparison.starts.len(), plan.starts));
+        }
+        talk::notice(&format!("wrote {}", index.display()));
+    }
+    Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
+}
+
+impl CompareArguments {
+    fn plan(&self) -> Plan {
+        Plan {
+            n_components: self.n_components,
+            starts: self.starts as u64,
+            runs: self.runs as u64,
+            bound_runs: self.bound_runs,
+            bound_starts: self.starts as u64,
+            rounds: self.rounds as u64,
+            start: self.init.start(),
+            seed: self.seed,
+            regularization: self.regularization,
+            confidence: self.confidence,
+            equal_within: self.equal_within,
+        }
+    }
+
+    /// The words that repeat this comparison.
+    fn command(&self) -> String {
+        let init = clap::ValueEnum::to_possible_value(&self.init).map(|value| value.get_name().to_string());
+        let mut words = vec![
+            format!("mixtura compare {} -k {}", self.data.data, self.n_components),
+            format!("--starts {} --runs {} --bound-runs {}", self.starts, self.runs, self.bound_runs),
+            format!("--rounds {} --init {} --seed {}", self.rounds, init.unwrap_or_default(), self.seed),
+        ];
+        if let Some(columns) = &self.data.columns {
+            words.push(format!("--columns {}", columns.join(",")));
+        }
+        if self.normalize {
+            words.push("--normalize".into());
+        }
+        words.join(" ")
+    }
+}
+
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("{}: cannot make this folder", folder.display()))
+}
+
+/// Writes page, summary, curves and figures; returns the page's path.
+fn write(
+    arguments: &CompareArguments,
+    comparison: &Comparison,
+    summary: &Summary,
+    files: &Files,
+) -> anyhow::Result<PathBuf> {
+    let folder = &arguments.output;
+    let settings = PageSettings {
+        title: "EM and stochastic EM".into(),
+        data: format!(
+            "{}: {} rows × {} columns, {} components",
+            arguments.data.data, comparison.n_rows, comparison.n_columns, comparison.plan.n_components
+        ),
+        units: if arguments.normalize { "columns mapped to [0, 1]".into() } else { "the data's units".into() },
+        footer: format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), arguments.command()),
+    };
+    let page = page(comparison, summary, &settings);
+    let figures = folder.join("figures");
+    make_folder(&figures)?;
+    for figure in page.figures() {
+        mixtura_io::write_file(&figures.join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
+    }
+    for (name, text) in files.all() {
+        mixtura_io::write_file(&folder.join(name), text.as_bytes())?;
+    }
+    let json = format!("{}\n", serde_json::to_string_pretty(&to_json(arguments, comparison, summary))?);
+    mixtura_io::write_file(&folder.join("summary.json"), json.as_bytes())?;
+    let index = folder.join("index.html");
+    mixtura_io::write_file(&index, page.to_html().as_bytes())?;
+    Ok(index)
+}
+
+fn to_json(arguments: &CompareArguments, comparison: &Comparison, summary: &Summary) -> serde_json::Value {
+    json!({
+        "format": "mixtura-comparison",
+        "version": 1,
+        "mixtura": env!("CARGO_PKG_VERSION"),
+        "command": arguments.command(),
+        "rows": comparison.n_rows,
+        "columns": comparison.n_columns,
+        "normalized": arguments.normalize,
+        "threads": comparison.n_threads,
+        "plan": comparison.plan,
+        "spread": comparison.spread,
+        "summary": summary,
+    })
+}
+
+/// Everything that fits on a terminal.
+pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
+    let mut starts = Aligned::new(["start", "EM", "SEM median", "median − EM", "SEM is"]);
+    for (at, start) in summary.starts.iter().enumerate() {
+        starts.row([
+            (at + 1).to_string(),
+            format!("{:.6}", start.em),
+            format!("{:.6}", start.sem.median),
+            format!("{:+.6}", start.sem.median - start.em),
+            format!("{:?}", start.outcome).to_lowercase(),
+        ]);
+    }
+    let mut differences = Aligned::new(["largest difference", "weight", "mean", "of Γ", "covariance", "of Γ"]);
+    for (rounds, largest) in [("any round", &summary.largest_difference), ("last round", &summary.last_difference)] {
+        for (how, parts) in [("by number", &largest.unmatched), ("matched", &largest.matched)] {
+            differences.row([
+                format!("{rounds}, {how}"),
+                number(parts.weight),
+                number(parts.mean),
+                format!("{:.4} %", 100.0 * parts.mean / summary.gamma_mean),
+                number(parts.covariance),
+                format!("{:.4} %", 100.0 * parts.covariance / summary.gamma_covariance),
+            ]);
+        }
+    }
+    let time = &summary.time;
+    let mut times = Aligned::new(["round of", "ms", "multiplications"]);
+    times.row(["EM".into(), format!("{:.3}", 1e3 * time.em_seconds), format!("{:.2e}", time.em_multiplications)]);
+    times.row(["SEM".into(), format!("{:.3}", 1e3 * time.sem_seconds), format!("{:.2e}", time.sem_multiplications)]);
+    times.row(["EM ÷ SEM".into(), format!("{:.2}", time.speedup), "2".into()]);
+    let plan = &comparison.plan;
+    let bounds = summary.bounds.as_ref().map_or(String::new(), |bounds| {
+        if bounds.statements == 0 {
+            return "Single updates: no component was heavy enough for the theorems to say anything.\n\n".into();
+        }
+        let share = |n: u64| 100.0 * n as f64 / bounds.statements as f64;
+        format!(
+            "Single updates: {:.2} % of {} differences from EM's update were within the theorems' bounds,\n\
+             {:.1} % within one typical deviation, {:.1} % within two. Bounds on means: up to {:.4} % of Γ.\n\n",
+            share(bounds.held),
+            bounds.statements,
+            share(bounds.within_one),
+            share(bounds.within_two),
+            100.0 * bounds.largest_mean_bound / summary.gamma_mean
+        )
+    });
+    format!(
+        "Log-likelihood of the answers, nats a row ({} from each start, {})\n\n{}\n{}\n\
+         Median time of a round, {}, and multiplications as the paper counts them\n\n{}\n{bounds}\
+         {}\n\n{}\n",
+        counted(plan.runs as usize, "run"),
+        counted(plan.rounds as usize, "round"),
+        starts.to_text(),
+        differences.to_text(),
+        counted(comparison.n_threads, "thread"),
+        times.to_text(),
+        summary.repairs.sentence(),
+        summary.sentence
+    )
+}

@@ -1,0 +1,249 @@
+//! Redoes the paper's evaluation: `mixtura paper`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum};
+use mixtura::{FullGaussian, Mixture, Options, Rows, Start};
+use mixtura_io::{Input, ReadOptions};
+use mixtura_paper::comparison::{Plan, StartDigest, Summary};
+use mixtura_paper::evaluation::{
+    DataSet, Evaluated, Finding, Origin, SETS, Scale, Shelf, Specimen, artificial_rows, experiment, findings, page,
+    projection, specimen, specimen_plans,
+};
+use serde_json::json;
+
+use crate::arguments::threads;
+use crate::data::normalized;
+use crate::progress::Countdown;
+use crate::{interrupt, output, talk};
+
+/// Redo the paper's evaluation: its data sets, its three experiments, every figure, and findings beside its own
+///
+/// Writes a page that opens offline, figures as SVG and findings into the output folder. What is done is kept
+/// there: run the same command again to go on after an interruption.
+#[derive(Debug, Args)]
+pub(crate) struct PaperArguments {
+    /// How much is done
+    #[arg(long, value_enum, default_value_t = ScaleName::Quick)]
+    scale: ScaleName,
+
+    /// Only this: a data set, or `specimens`; may be repeated [default: all]
+    #[arg(long, value_name = "NAME", value_parser = names())]
+    only: Vec<String>,
+
+    /// The folder with covertype.parquet and aloi.parquet
+    #[arg(long, value_name = "FOLDER", default_value = "data")]
+    data: PathBuf,
+
+    /// Number of threads [default: all]; changes nothing but times
+    #[arg(long, value_name = "T", value_parser = threads)]
+    threads: Option<usize>,
+
+    /// The folder for everything that comes of it
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+
+    /// No progress, no notices
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScaleName {
+    /// 3 starts × 5 runs of each data set: minutes
+    Quick,
+    /// 30 starts × 100 runs, as in the paper: hours
+    Full,
+}
+
+const SPECIMENS: &str = "specimens";
+
+fn names() -> clap::builder::PossibleValuesParser {
+    SETS.iter().map(|set| set.name).chain([SPECIMENS]).collect::<Vec<_>>().into()
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
+    let scale = if arguments.scale == ScaleName::Quick { Scale::Quick } else { Scale::Full };
+    fs::create_dir_all(&arguments.output)
+        .with_context(|| format!("{}: cannot make this folder", arguments.output.display()))?;
+    if let Some(n_threads) = arguments.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
+    }
+    let is_wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let mut missing = Vec::new();
+    let mut evaluated = Vec::new();
+    for set in SETS.iter().filter(|set| is_wanted(set.name)) {
+        if interrupt::is_wanted() {
+            break;
+        }
+        match rows_of(set, &arguments.data)? {
+            Some(rows) => evaluated.extend(evaluate(arguments, set, &rows, scale)?),
+            None => missing.push(format!(
+                "{} is missing: {}.parquet is not in {}. data/get obtains it.",
+                set.title,
+                set.name,
+                arguments.data.display()
+            )),
+        }
+    }
+    let specimens = if is_wanted(SPECIMENS) { specimens(arguments, scale)? } else { Vec::new() };
+    write(arguments, scale, &evaluated, &specimens, &missing)?;
+    for text in missing.iter().filter(|_| !arguments.quiet) {
+        talk::warning(text);
+    }
+    if interrupt::is_wanted() {
+        talk::warning("interrupted: the same command goes on where it stopped");
+        return Ok(ExitCode::from(interrupt::EXIT_CODE));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rows of a data set, mapped to [0, 1] if they are real; nothing if the file is not there.
+fn rows_of(set: &DataSet, folder: &Path) -> anyhow::Result<Option<Rows<'static>>> {
+    let stem = match set.origin {
+        Origin::Artificial { n_rows } => return Ok(Some(artificial_rows(n_rows)?)),
+        Origin::File { stem } => stem,
+    };
+    let path = folder.join(format!("{stem}.parquet"));
+    if !path.exists() {
+        return Ok(None);
+    }
+    let table = mixtura_io::read(&Input::Path(path), &ReadOptions::default())?;
+    Ok(Some(normalized(table.rows)?))
+}
+
+/// Keeps finished starts as files.
+struct Folder {
+    path: PathBuf,
+    /// What the starts were made by: those of another plan do not count.
+    plan: serde_json::Value,
+}
+
+impl Folder {
+    fn file(&self, start: u64) -> PathBuf {
+        self.path.join(format!("start-{:02}.json", start + 1))
+    }
+}
+
+impl Shelf for Folder {
+    fn take(&self, _set: &DataSet, start: u64) -> Option<StartDigest> {
+        let text = fs::read_to_string(self.file(start)).ok()?;
+        let mut kept: serde_json::Value = serde_json::from_str(&text).ok()?;
+        (kept["plan"] == self.plan).then(|| serde_json::from_value(kept["start"].take()).ok()).flatten()
+    }
+
+    fn put(
+        &self,
+        _set: &DataSet,
+        start: u64,
+        digest: &StartDigest,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let text = serde_json::to_string(&json!({"plan": self.plan, "start": digest}))?;
+        Ok(mixtura_io::write_file(&self.file(start), text.as_bytes())?)
+    }
+}
+
+fn evaluate(
+    arguments: &PaperArguments,
+    set: &DataSet,
+    rows: &Rows<'_>,
+    scale: Scale,
+) -> anyhow::Result<Option<Evaluated>> {
+    let plan = scale.plan(set, rows.n_rows(), rows.n_columns());
+    let path = arguments.output.join("starts").join(set.name);
+    fs::create_dir_all(&path)?;
+    let folder = Folder { path, plan: json!({"mixtura": env!("CARGO_PKG_VERSION"), "plan": plan}) };
+    let countdown = Countdown::new(set.title, arguments.quiet);
+    let comparison =
+        experiment(set, rows, &plan, &folder, &countdown).map_err(|error| anyhow!("{}: {error}", set.title))?;
+    countdown.finish();
+    let Some(comparison) = comparison else { return Ok(None) };
+    let model = shown_model(rows, &plan)?;
+    let projection = projection("projection", &format!("A random projection: {}", set.title), rows, &model)?;
+    let summary = Summary::of(&comparison);
+    Ok(Some(Evaluated { set: *set, comparison, summary, projection }))
+}
+
+/// The model that a projection shows: EM's from the first start.
+fn shown_model(rows: &Rows<'_>, plan: &Plan) -> anyhow::Result<Mixture<FullGaussian>> {
+    let options = Options { rounds: plan.rounds, tolerance: 0.0, seed: plan.seed, ..Options::default() };
+    Ok(mixtura::fit_rows(rows, plan.n_components, &Start::Random, &options)?.model)
+}
+
+fn specimens(arguments: &PaperArguments, scale: Scale) -> anyhow::Result<Vec<Specimen>> {
+    let plans = specimen_plans(scale);
+    let mut found = Vec::new();
+    for (number, plan) in plans.iter().enumerate() {
+        if interrupt::is_wanted() {
+            break;
+        }
+        let countdown = Countdown::new(&format!("artificial mixture {}/{}", number + 1, plans.len()), arguments.quiet);
+        found.extend(specimen(plan, &countdown)?);
+        countdown.finish();
+    }
+    Ok(found)
+}
+
+fn write(
+    arguments: &PaperArguments,
+    scale: Scale,
+    evaluated: &[Evaluated],
+    specimens: &[Specimen],
+    missing: &[String],
+) -> anyhow::Result<()> {
+    let findings = findings(evaluated, specimens);
+    let folder = &arguments.output;
+    let footer = format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), command(arguments));
+    let page = page(evaluated, specimens, &findings, missing, footer);
+    let figures = folder.join("figures");
+    fs::create_dir_all(&figures)?;
+    for figure in page.figures() {
+        mixtura_io::write_file(&figures.join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
+    }
+    let sets: Vec<serde_json::Value> = evaluated
+        .iter()
+        .map(|set| json!({"name": set.set.name, "plan": set.comparison.plan, "threads": set.comparison.n_threads, "summary": set.summary}))
+        .collect();
+    let all = json!({
+        "format": "mixtura-paper",
+        "version": 1,
+        "mixtura": env!("CARGO_PKG_VERSION"),
+        "command": command(arguments),
+        "scale": scale,
+        "missing": missing,
+        "findings": findings,
+        "sets": sets,
+        "specimens": specimens,
+    });
+    mixtura_io::write_file(
+        &folder.join("findings.json"),
+        format!("{}\n", serde_json::to_string_pretty(&all)?).as_bytes(),
+    )?;
+    let index = folder.join("index.html");
+    mixtura_io::write_file(&index, page.to_html().as_bytes())?;
+    output::text(None, &format!("{}\n{}\n", to_text(&findings), page.verdict))?;
+    if !arguments.quiet {
+        talk::notice(&format!("wrote {}", index.display()));
+    }
+    Ok(())
+}
+
+/// A paragraph for each finding.
+fn to_text(findings: &[Finding]) -> String {
+    let paragraph = |Finding { what, paper, ours, agrees, sentence }: &Finding| {
+        let mark = if *agrees { "agrees " } else { "differs" };
+        format!("{mark}  {what}\n         paper: {paper}\n         here:  {ours}\n         {sentence}\n\n")
+    };
+    findings.iter().map(paragraph).collect::<Vec<_>>().concat()
+}
+
+/// The words that repeat this evaluation.
+fn command(arguments: &PaperArguments) -> String {
+    let scale = if arguments.scale == ScaleName::Quick { "quick" } else { "full" };
+    let only: String = arguments.only.iter().map(|name| format!(" --only {name}")).collect::<Vec<_>>().concat();
+    format!("mixtura paper --scale {scale}{only} --output {}", arguments.output.display())
+}

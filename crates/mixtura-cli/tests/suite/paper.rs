@@ -1,0 +1,43 @@
+//! Checks `paper`: what it writes, that it goes on where it stopped, and what it does without data.
+
+use std::fs;
+
+use crate::{folder, json, run, succeed};
+
+const SMALL: &str = "paper --only artificial-1e4 --output out";
+
+#[test]
+fn the_small_artificial_set_is_evaluated_and_kept() {
+    let folder = folder();
+    let first = succeed(folder.path(), SMALL);
+    assert!(first.stdout.contains("bound on the distance of the means"), "{}", first.stdout);
+    let out = folder.path().join("out");
+    let found = json(&fs::read_to_string(out.join("findings.json")).unwrap());
+    assert_eq!(found["scale"].as_str(), Some("quick"));
+    let set = &found["sets"][0];
+    assert_eq!((set["name"].as_str(), set["plan"]["rounds"].as_u64()), (Some("artificial-1e4"), Some(50)));
+    // Bounds are far above what happens: all but none of them hold.
+    let bounds = &set["summary"]["bounds"];
+    assert_eq!(bounds["held"], bounds["statements"]);
+    assert!(bounds["statements"].as_u64() > Some(10_000));
+    let page = fs::read_to_string(out.join("index.html")).unwrap();
+    assert_eq!(fs::read_dir(out.join("figures")).unwrap().count(), page.matches("<figure ").count());
+
+    // A start that is there is not run again; one that is not comes out the same.
+    let start = |number: u32| out.join(format!("starts/artificial-1e4/start-0{number}.json"));
+    let likelihoods = |number: u32| json(&fs::read_to_string(start(number)).unwrap())["start"]["sem"].clone();
+    let (kept, second) = (fs::metadata(start(1)).unwrap().modified().unwrap(), likelihoods(2));
+    fs::remove_file(start(2)).unwrap();
+    succeed(folder.path(), SMALL);
+    assert_eq!(fs::metadata(start(1)).unwrap().modified().unwrap(), kept);
+    assert_eq!(likelihoods(2), second);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let folder = folder();
+    let ran = succeed(folder.path(), "paper --only covertype --data nowhere --output out");
+    assert!(ran.stderr.contains("covertype.parquet is not in nowhere. data/get obtains it"), "{}", ran.stderr);
+    let ran = run(folder.path(), "paper --only everything --output out");
+    assert_eq!(ran.code, 2);
+}

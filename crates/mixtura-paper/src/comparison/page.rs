@@ -1,0 +1,370 @@
+//! Shows a comparison on a page: findings, figures to look into, tables, and how to repeat it.
+
+use mixtura_report::{Axis, Block, Choice, Figure, Finding, Mark, Page, Section, Series, Table, Tone};
+
+use super::{BoundRound, Comparison, Differences, Outcome, StartDigest, Summary};
+use crate::Quantiles;
+
+/// Components that have a figure of their own, at most.
+const MOST_COMPONENTS: usize = 12;
+/// Starts that have figures of their own, at most.
+const MOST_STARTS: usize = 6;
+/// Colours of the two algorithms, and of what a theorem says.
+const EM: usize = 1;
+const SEM: usize = 0;
+const BOUND: usize = 6;
+const TYPICAL: usize = 2;
+
+/// What a page cannot know by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageSettings {
+    /// The heading.
+    pub title: String,
+    /// What the data are, in a line.
+    pub data: String,
+    /// In which units differences are: "the data's own units", say.
+    pub units: String,
+    /// How to repeat it: the command, version and seed.
+    pub footer: String,
+}
+
+/// The page of a comparison.
+pub fn page(comparison: &Comparison, summary: &Summary, settings: &PageSettings) -> Page {
+    let mut sections = vec![likelihoods(comparison, summary), differences(comparison, summary, &settings.units)];
+    if let Some(section) = bounds(comparison, summary, &settings.units) {
+        sections.push(section);
+    }
+    sections.push(speed(comparison, summary));
+    sections.push(how(comparison));
+    Page {
+        title: settings.title.clone(),
+        subtitle: settings.data.clone(),
+        verdict: summary.sentence.clone(),
+        findings: findings(comparison, summary),
+        sections,
+        footer: settings.footer.clone(),
+    }
+}
+
+fn findings(comparison: &Comparison, summary: &Summary) -> Vec<Finding> {
+    let finding = |value: String, label: &str, tone: Tone| Finding { value, label: label.into(), tone };
+    let outcomes = &summary.outcomes;
+    let n_starts = comparison.starts.len();
+    let good = |is_good: bool| if is_good { Tone::Good } else { Tone::Caution };
+    let speedup = summary.time.speedup;
+    let mut findings = vec![
+        finding(format!("{speedup:.2}×"), "as fast: rounds of SEM beside rounds of EM", good(speedup > 1.0)),
+        finding(
+            format!("{} / {} / {}", outcomes.better, outcomes.equal, outcomes.worse),
+            &format!("of {n_starts} starts: SEM ended better / equal / worse"),
+            good(outcomes.worse == 0),
+        ),
+        finding(
+            format!("{:.3} %", 100.0 * summary.last_difference.matched.mean / summary.gamma_mean),
+            "largest difference of a mean after the last round, of the largest possible (matched)",
+            Tone::Neutral,
+        ),
+    ];
+    if let Some(bounds) = summary.bounds.as_ref().filter(|bounds| bounds.statements > 0) {
+        let held = 100.0 * bounds.held as f64 / bounds.statements as f64;
+        findings.push(finding(
+            format!("{held:.2} %"),
+            "of the theorems' statements about single updates held",
+            good(bounds.held == bounds.statements),
+        ));
+    }
+    findings
+}
+
+/// The first so many whole numbers, as places.
+fn numbers(from: usize, n: usize) -> Vec<f64> {
+    (from..from + n).map(|round| round as f64).collect()
+}
+
+/// One option for each start that is shown.
+fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartDigest) -> Vec<Block>) -> Block {
+    let option = |number: usize| (format!("{}", number + 1), blocks(number, &comparison.starts[number]));
+    Block::Choice(Choice {
+        label: "start".into(),
+        options: shown(&comparison.starts).into_iter().map(option).collect(),
+    })
+}
+
+/// The starts that are shown: all, or of many the first and those from the lowest to the highest outcome.
+fn shown(starts: &[StartDigest]) -> Vec<usize> {
+    if starts.len() <= MOST_STARTS {
+        return (0..starts.len()).collect();
+    }
+    let outcome = |start: &StartDigest| Quantiles::of(start.sem_answers.iter().copied()).median - start.em_answer;
+    let mut order: Vec<usize> = (0..starts.len()).collect();
+    order.sort_by(|&a, &b| outcome(&starts[a]).total_cmp(&outcome(&starts[b])));
+    let picks = MOST_STARTS - 1;
+    let mut shown: Vec<usize> = (0..picks).map(|i| order[i * (starts.len() - 1) / (picks - 1)]).collect();
+    shown.push(0);
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
+
+pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary) -> Section {
+    let mut table = Table {
+        caption: "Log-likelihood of the answers, nats a row: EM's last model, SEM's average".into(),
+        heading: ["start", "EM", "SEM median", "SEM least", "SEM greatest", "median − EM", "SEM is"]
+            .map(Into::into)
+            .into(),
+        rows: Vec::new(),
+    };
+    for (number, start) in summary.starts.iter().enumerate() {
+        let outcome = match start.outcome {
+            Outcome::Better => "better",
+            Outcome::Equal => "equal",
+            Outcome::Worse => "worse",
+        };
+        table.rows.push(vec![
+            (number + 1).to_string(),
+            format!("{:.6}", start.em),
+            format!("{:.6}", start.sem.median),
+            format!("{:.6}", start.sem.minimum),
+            format!("{:.6}", start.sem.maximum),
+            format!("{:+.6}", start.sem.median - start.em).replace('-', "−"),
+            outcome.into(),
+        ]);
+    }
+    let text = "Both algorithms start from the same model. The dark line is the median over SEM's runs, the bands \
+                reach from quartile to quartile and from the least to the greatest. Drag over a figure to look closer; \
+                a double click shows everything again.";
+    let choice = by_start(comparison, |number, start| {
+        vec![Block::Figure(likelihood_figure(number, start)), Block::Figure(gap_figure(number, start))]
+    });
+    Section { heading: "Likelihood".into(), blocks: vec![Block::Text(text.into()), Block::Table(table), choice] }
+}
+
+/// Bands and a median for five numbers in each round.
+fn ribbon(x: &[f64], five: &[Quantiles]) -> Vec<Mark> {
+    let each = |of: fn(&Quantiles) -> f64| five.iter().map(of).collect::<Vec<f64>>();
+    vec![
+        Mark::band("extremes", x.to_vec(), each(|q| q.minimum), each(|q| q.maximum)),
+        Mark::band("quartiles", x.to_vec(), each(|q| q.lower_quartile), each(|q| q.upper_quartile)),
+        Mark::line("median", x.to_vec(), each(|q| q.median)),
+    ]
+}
+
+fn likelihood_figure(number: usize, start: &StartDigest) -> Figure {
+    // The start itself is so much lower that nothing else could be seen.
+    let x = numbers(1, start.em.len() - 1);
+    Figure {
+        name: format!("likelihood-start-{}", number + 1),
+        title: "Log-likelihood of the model after each round".into(),
+        x: Axis::linear("round"),
+        y: Axis::linear("log-likelihood, nats a row"),
+        series: vec![
+            Series::new("SEM", SEM, ribbon(&x, &start.sem[1..])),
+            Series::new("EM", EM, vec![Mark::line("value", x, start.em[1..].to_vec())]),
+        ],
+    }
+}
+
+fn gap_figure(number: usize, start: &StartDigest) -> Figure {
+    let x = numbers(0, start.em.len());
+    let zero = vec![0.0; x.len()];
+    Figure {
+        name: format!("gap-start-{}", number + 1),
+        title: "SEM's log-likelihood less EM's after the same round".into(),
+        x: Axis::linear("round"),
+        y: Axis::linear("difference, nats a row"),
+        series: vec![
+            Series::new("SEM − EM", SEM, ribbon(&x, &start.gap)),
+            Series::new("EM", EM, vec![Mark::line("", x, zero)]),
+        ],
+    }
+}
+
+pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &str) -> Section {
+    let text = format!(
+        "How far SEM's components are from EM's after the same number of rounds, the median over SEM's runs, in {units}. \
+         \"By number\" compares components of the same number, as the paper does; two components that changed places are \
+         then far from each other. \"Matched\" compares each with its partner in the assignment of least total distance."
+    );
+    let mut table = Table {
+        caption: "Largest difference of a component over all starts, runs and rounds".into(),
+        heading: ["", "weight", "mean", "of Γ_μ", "covariance", "of Γ_Σ"].map(Into::into).into(),
+        rows: Vec::new(),
+    };
+    for (name, largest) in [("all rounds", &summary.largest_difference), ("last round", &summary.last_difference)] {
+        for (how, parts) in [("by number", &largest.unmatched), ("matched", &largest.matched)] {
+            table.rows.push(vec![
+                format!("{name}, {how}"),
+                digits(parts.weight),
+                digits(parts.mean),
+                digits(parts.mean / summary.gamma_mean),
+                digits(parts.covariance),
+                digits(parts.covariance / summary.gamma_covariance),
+            ]);
+        }
+    }
+    let choice = by_start(comparison, |number, start| {
+        let option = |name: &str, short: &str, differences: &Differences| {
+            let figures = difference_figures(&format!("{short}-start-{}", number + 1), differences, units);
+            (name.to_string(), figures.into_iter().map(Block::Figure).collect())
+        };
+        let options =
+            vec![option("matched", "matched", &start.matched), option("by number", "unmatched", &start.unmatched)];
+        vec![Block::Choice(Choice { label: "components".into(), options })]
+    });
+    Section {
+        heading: "Differences of the models".into(),
+        blocks: vec![Block::Text(text), Block::Table(table), choice],
+    }
+}
+
+/// Three digits, plain where that is short.
+fn digits(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".into(),
+        size if (1e-4..1e4).contains(&size) => {
+            let decimals = (2.0 - size.log10().floor()).max(0.0) as usize;
+            format!("{x:.decimals$}")
+        }
+        _ => format!("{x:.2e}"),
+    }
+}
+
+fn difference_figures(suffix: &str, differences: &Differences, units: &str) -> Vec<Figure> {
+    let figure = |name: &str, title: &str, label: String, part: &[Vec<Quantiles>]| {
+        let series = |k: usize| {
+            // Before the first round there is no difference.
+            let medians = part[1..].iter().map(|round| round[k].median).collect();
+            Series::new(&k.to_string(), k, vec![Mark::line("median", numbers(1, part.len() - 1), medians)])
+        };
+        Figure {
+            name: format!("{name}-{suffix}"),
+            title: title.into(),
+            x: Axis::linear("round"),
+            y: Axis::linear(&label),
+            series: (0..part[0].len()).map(series).collect(),
+        }
+    };
+    vec![
+        figure("weights", "Weights, for each component", "difference".into(), &differences.weight),
+        figure("means", "Means, for each component", format!("Euclidean distance, {units}"), &differences.mean),
+        figure(
+            "covariances",
+            "Covariances, for each component",
+            format!("Frobenius norm, {units} squared"),
+            &differences.covariance,
+        ),
+    ]
+}
+
+pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) -> Option<Section> {
+    let found = summary.bounds.as_ref()?;
+    // With no statement at all there is no share.
+    let share = |n: u64| format!("{:.2} %", 100.0 * n as f64 / found.statements.max(1) as f64);
+    let table = Table {
+        caption: format!(
+            "{} statements about weights, coordinates of means and entries of covariances in {} rounds of SEM",
+            found.statements, found.rounds
+        ),
+        heading: ["", "share", "expected"].map(Into::into).into(),
+        rows: vec![
+            vec![
+                "within the theorems' bounds".into(),
+                share(found.held),
+                format!("all, in {} % of rounds", 100.0 * found.confidence),
+            ],
+            vec!["within one typical deviation".into(), share(found.within_one), "about 68 %".into()],
+            vec!["within two".into(), share(found.within_two), "about 95 %".into()],
+        ],
+    };
+    let text = format!(
+        "In each round of the first run of SEM, EM's update from the same model is computed too. The figures show how far \
+         the two means of a component are from each other, beside the paper's bound (Theorems 1 and 2; all components at \
+         once with probability {}) and beside what is typical.",
+        found.confidence
+    );
+    let choice = by_start(comparison, |number, start| {
+        let Some(rounds) = start.bounds.first() else {
+            return vec![Block::Text("No run of this start was held against the theorems.".into())];
+        };
+        let n_components = rounds.first().map_or(0, |round| round.difference.len());
+        let mut options = vec![(
+            "largest of all components".to_string(),
+            vec![Block::Figure(bound_figure(number, rounds, None, units))],
+        )];
+        for k in 0..n_components.min(MOST_COMPONENTS) {
+            options.push((k.to_string(), vec![Block::Figure(bound_figure(number, rounds, Some(k), units))]));
+        }
+        vec![Block::Choice(Choice { label: "component".into(), options })]
+    });
+    Some(Section {
+        heading: "Single updates and the theorems".into(),
+        blocks: vec![Block::Text(text), choice, Block::Table(table)],
+    })
+}
+
+fn bound_figure(start: usize, rounds: &[BoundRound], component: Option<usize>, units: &str) -> Figure {
+    let x: Vec<f64> = rounds.iter().map(|round| round.round as f64).collect();
+    let values = |of: &dyn Fn(&BoundRound, usize) -> f64| -> Vec<f64> {
+        let at = |round: &BoundRound| match component {
+            Some(k) => of(round, k),
+            None => (0..round.difference.len()).map(|k| of(round, k)).fold(f64::NAN, f64::max),
+        };
+        rounds.iter().map(at).collect()
+    };
+    let line = |name: &str, colour: usize, label: &str, of: &dyn Fn(&BoundRound, usize) -> f64| {
+        Series::new(name, colour, vec![Mark::line(label, x.clone(), values(of))])
+    };
+    let which = component.map_or("largest".into(), |k| format!("component-{k}"));
+    Figure {
+        name: format!("bounds-start-{}-{which}", start + 1),
+        title: "Distance between the means of SEM's and EM's update from the same model".into(),
+        x: Axis::linear("round"),
+        y: Axis::log(&format!("Euclidean distance, {units}")),
+        series: vec![
+            line("bound", BOUND, "at most", &|round, k| round.mean_bound[k].unwrap_or(f64::NAN)).dashed(),
+            line("typical", TYPICAL, "about", &|round, k| round.mean_typical[k]).dashed(),
+            line("actual", SEM, "is", &|round, k| round.difference[k].mean),
+        ],
+    }
+}
+
+pub(crate) fn speed(comparison: &Comparison, summary: &Summary) -> Section {
+    let time = &summary.time;
+    let row = |name: &str, seconds: f64, multiplications: f64| {
+        vec![name.to_string(), format!("{:.3}", 1e3 * seconds), format!("{multiplications:.2e}")]
+    };
+    let table = Table {
+        caption: format!(
+            "A round on {} threads: median wall time, and multiplications as the paper counts them",
+            comparison.n_threads
+        ),
+        heading: ["", "ms", "multiplications"].map(Into::into).into(),
+        rows: vec![
+            row("EM (2KND²)", time.em_seconds, time.em_multiplications),
+            row("SEM (KND²)", time.sem_seconds, time.sem_multiplications),
+            vec!["EM ÷ SEM".into(), format!("{:.2}", time.speedup), "2".into()],
+        ],
+    };
+    let text = summary.repairs.sentence();
+    Section { heading: "Speed and repairs".into(), blocks: vec![Block::Table(table), Block::Text(text)] }
+}
+
+fn how(comparison: &Comparison) -> Section {
+    let plan = &comparison.plan;
+    let row = |name: &str, value: String| vec![name.to_string(), value];
+    let table = Table {
+        caption: String::new(),
+        heading: vec!["setting".into(), "value".into()],
+        rows: vec![
+            row("rows × columns", format!("{} × {}", comparison.n_rows, comparison.n_columns)),
+            row("components", plan.n_components.to_string()),
+            row("starts", comparison.starts.len().to_string()),
+            row("runs of SEM from each", plan.runs.to_string()),
+            row("of these beside the theorems", plan.bound_runs.to_string()),
+            row("rounds of each run", plan.rounds.to_string()),
+            row("least variance (of the squared column scale)", format!("{:e}", plan.regularization)),
+            row("seed", plan.seed.to_string()),
+        ],
+    };
+    Section { heading: "Settings".into(), blocks: vec![Block::Table(table)] }
+}

@@ -1,0 +1,241 @@
+//! Takes both algorithms through one start.
+
+use std::time::Instant;
+
+use mixtura::driver::{EventKind, Quiet, Run, State};
+use mixtura::family::Floor;
+use mixtura::pass::Threads;
+use mixtura::theory::Proximity;
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options};
+use serde::{Deserialize, Serialize};
+
+use super::progress::{Meter, Work};
+use super::{Difference, Plan, RoundDifferences};
+
+/// What one run of an algorithm did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// Mean log-likelihood of the model after each round, that of the start first, in nats a row.
+    pub ln_likelihoods: Vec<f64>,
+    /// Wall time of each round.
+    pub seconds: Vec<f64>,
+    /// Components that were repaired in each round.
+    pub repairs: Vec<usize>,
+    /// Components whose variances were raised to the floor in each round.
+    pub clippings: Vec<usize>,
+    /// Mean log-likelihood of the answer: EM's last model, SEM's average.
+    pub answer: f64,
+}
+
+/// One round of SEM beside EM's update from the same model and the theorems.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BoundRound {
+    /// Number of the round, from 1.
+    pub round: u64,
+    /// For each component the difference of the two updates.
+    pub difference: Vec<Difference>,
+    /// For each component the paper's bound on the distance of the means, if there is one.
+    pub mean_bound: Vec<Option<f64>>,
+    /// For each component the typical distance of the means.
+    pub mean_typical: Vec<f64>,
+    /// For each component the bound on the difference of the weights, if there is one.
+    pub weight_bound: Vec<Option<f64>>,
+    /// For each component the typical difference of the weights.
+    pub weight_typical: Vec<f64>,
+    /// How many statements of the theorems there are (weights, coordinates, entries), how many held, and how
+    /// many differences were within one and within two typical deviations.
+    pub statements: [u64; 4],
+    /// Whether a component was repaired: then the theorems do not apply. Where one was clipped to the floor,
+    /// they apply to weights and means, and no statement about covariances is counted.
+    pub is_repaired: bool,
+}
+
+/// What came of one start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartResult {
+    /// EM's run.
+    pub em: Trace,
+    /// SEM's runs.
+    pub sem: Vec<Trace>,
+    /// For each run of SEM and each round from 0 on how far its components are from EM's.
+    pub differences: Vec<Vec<RoundDifferences>>,
+    /// For the first runs of SEM each round beside the theorems.
+    pub bounds: Vec<Vec<BoundRound>>,
+}
+
+pub(super) struct Runner<'a> {
+    pub engine: &'a Threads<'a, FullGaussian>,
+    pub plan: &'a Plan,
+    pub floor: &'a Floor,
+    pub meter: &'a Meter<'a>,
+    pub start: u64,
+}
+
+/// What both algorithms fit.
+type Model = Mixture<FullGaussian>;
+
+/// A run under way, and what it did so far.
+struct Course {
+    run: Run<FullGaussian>,
+    seconds: Vec<f64>,
+    repairs: Vec<usize>,
+    clippings: Vec<usize>,
+}
+
+impl Course {
+    /// One round, timed; whether it was the end.
+    fn step(&mut self, runner: &Runner<'_>, options: &Options, work: Work) -> Result<bool, Error> {
+        let began = Instant::now();
+        let has_ended = self.run.step(runner.engine, options, &Quiet)?;
+        let seconds = began.elapsed().as_secs_f64();
+        if !has_ended {
+            self.seconds.push(seconds);
+            self.repairs.push(self.happened(EventKind::is_repair));
+            self.clippings.push(self.happened(|kind| kind == EventKind::Clipped));
+        }
+        runner.meter.did(work, seconds);
+        Ok(has_ended)
+    }
+
+    /// How many events of some kind the last round had.
+    fn happened(&self, is_meant: impl Fn(EventKind) -> bool) -> usize {
+        let State { round, events, .. } = self.run.state();
+        events.iter().filter(|event| event.last == *round && is_meant(event.kind)).count()
+    }
+
+    fn model(&self) -> &Model {
+        &self.run.state().model
+    }
+
+    fn into_trace(self) -> Trace {
+        let (_, answer) = self.run.result();
+        let ln_likelihoods = self.run.state().likelihoods.clone();
+        Trace { ln_likelihoods, seconds: self.seconds, repairs: self.repairs, clippings: self.clippings, answer }
+    }
+}
+
+impl Runner<'_> {
+    /// Both algorithms from one model; nothing if stopped.
+    pub(super) fn run(&self, initial: &Model) -> Result<Option<StartResult>, Error> {
+        let Some((em, models)) = self.em(initial)? else { return Ok(None) };
+        let mut result = StartResult { em, sem: Vec::new(), differences: Vec::new(), bounds: Vec::new() };
+        for number in 0..self.plan.runs {
+            if !self.sem(initial, &models, number, &mut result)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(result))
+    }
+
+    /// How many runs of this start are held against the theorems.
+    fn n_bounded(&self) -> u64 {
+        if self.start < self.plan.bound_starts { self.plan.bound_runs } else { 0 }
+    }
+
+    fn course(&self, initial: &Model, number: u64) -> Course {
+        // Draws are addressed by this number, so every run has its own.
+        let restart = self.start * self.plan.runs + number;
+        let state = State::new(initial.clone(), restart, self.floor.clone());
+        Course { run: Run::new(state), seconds: Vec::new(), repairs: Vec::new(), clippings: Vec::new() }
+    }
+
+    /// EM, with the model after each round.
+    fn em(&self, initial: &Model) -> Result<Option<(Trace, Vec<Model>)>, Error> {
+        let options = self.plan.options(Algorithm::Em);
+        let mut course = self.course(initial, 0);
+        let mut models = vec![initial.clone()];
+        while !course.step(self, &options, Work::Em)? {
+            models.push(course.model().clone());
+            if self.meter.is_stopped() {
+                return Ok(None);
+            }
+        }
+        Ok(Some((course.into_trace(), models)))
+    }
+
+    /// One run of SEM beside EM's models; whether it came to its end.
+    fn sem(&self, initial: &Model, em: &[Model], number: u64, result: &mut StartResult) -> Result<bool, Error> {
+        let options = self.plan.options(Algorithm::Sem);
+        let mut course = self.course(initial, number);
+        let mut differences = vec![RoundDifferences::new(&em[0], initial, &self.floor.scale)];
+        let mut bounds = Vec::new();
+        for round in 1.. {
+            let is_bounded = number < self.n_bounded() && round <= self.plan.rounds;
+            let proximity = if is_bounded { Some(self.proximity(course.model())?) } else { None };
+            if course.step(self, &options, Work::Sem)? {
+                break;
+            }
+            differences.push(RoundDifferences::new(&em[round as usize], course.model(), &self.floor.scale));
+            if let Some(proximity) = proximity {
+                bounds.push(self.bound_round(&proximity, &course, round)?);
+            }
+            if self.meter.is_stopped() {
+                return Ok(false);
+            }
+        }
+        if number < self.n_bounded() {
+            result.bounds.push(bounds);
+        }
+        result.differences.push(differences);
+        result.sem.push(course.into_trace());
+        Ok(true)
+    }
+
+    fn proximity(&self, model: &Model) -> Result<Proximity<FullGaussian>, Error> {
+        let began = Instant::now();
+        let proximity = Proximity::measure(self.engine, model)?;
+        self.meter.did(Work::Bounds, began.elapsed().as_secs_f64());
+        Ok(proximity)
+    }
+
+    /// What the theorems say of a round, and what happened.
+    fn bound_round(
+        &self,
+        proximity: &Proximity<FullGaussian>,
+        course: &Course,
+        round: u64,
+    ) -> Result<BoundRound, Error> {
+        let (em, sem) = (&proximity.update, course.model());
+        let n = proximity.n_columns();
+        let bounds = proximity.bounds(proximity.delta_for_all(self.plan.confidence)?)?;
+        let typical = proximity.typical();
+        let length = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let mut statements = [0; 4];
+        let mut count = |difference: f64, bound: f64, typical: f64| {
+            let holds = [true, difference <= bound, difference <= typical, difference <= 2.0 * typical];
+            statements.iter_mut().zip(holds).for_each(|(n, holds)| *n += u64::from(holds));
+        };
+        let is_clipped = course.clippings.last().is_some_and(|&n| n > 0);
+        let raw = proximity.covariances.as_ref().filter(|_| !is_clipped);
+        let covariances = (raw, bounds.covariance.as_ref(), typical.covariance.as_ref());
+        for k in (0..proximity.n_components()).filter(|&k| bounds.valid[k]) {
+            count((em.weights[k] - sem.weights[k]).abs(), bounds.weight[k], typical.weight[k]);
+            for d in 0..n {
+                let difference = (em.components.mean(k)[d] - sem.components.mean(k)[d]).abs();
+                count(difference, bounds.mean[k * n + d], typical.mean[k * n + d]);
+            }
+            if let (Some(covariances), Some(bound), Some(typical)) = covariances {
+                for (i, j) in (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                    let at = (k * n + i) * n + j;
+                    let difference = (covariances[at] - sem.components.covariance(k)[i * n + j]).abs();
+                    count(difference, bound[at], typical[at]);
+                }
+            }
+        }
+        Ok(BoundRound {
+            round,
+            difference: (0..proximity.n_components()).map(|k| Difference::between(em, k, sem, k)).collect(),
+            mean_bound: some(&proximity.euclidean_mean_bounds(self.plan.confidence, &vec![1.0; n])?),
+            mean_typical: typical.mean.chunks_exact(n).map(length).collect(),
+            weight_bound: some(&bounds.weight),
+            weight_typical: typical.weight,
+            statements,
+            is_repaired: course.repairs.last().is_some_and(|&n| n > 0),
+        })
+    }
+}
+
+/// Numbers where there are any.
+fn some(values: &[f64]) -> Vec<Option<f64>> {
+    values.iter().map(|value| value.is_finite().then_some(*value)).collect()
+}

@@ -1,0 +1,129 @@
+//! Shows the evaluation on a page.
+
+use mixtura_report::{Block, Choice, Figure, Page, Section, Table, Tone, prefix_names};
+
+use super::{DataSet, Finding, Specimen};
+use crate::comparison::page::{bounds, differences, likelihoods, speed};
+use crate::comparison::{Comparison, Summary};
+
+/// A data set with what its experiments found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluated {
+    /// The data set.
+    pub set: DataSet,
+    /// The experiments.
+    pub comparison: Comparison,
+    /// What they come to.
+    pub summary: Summary,
+    /// A projection of its rows and of a model.
+    pub projection: Figure,
+}
+
+/// The page of an evaluation; `missing` says what could not be run, `footer` how to repeat it.
+pub fn page(
+    evaluated: &[Evaluated],
+    specimens: &[Specimen],
+    findings: &[Finding],
+    missing: &[String],
+    footer: String,
+) -> Page {
+    let n_agree = findings.iter().filter(|finding| finding.agrees).count();
+    let mut sections = vec![Section {
+        heading: "Findings beside the paper's".into(),
+        blocks: std::iter::once(Block::Table(findings_table(findings)))
+            .chain(missing.iter().map(|text| Block::Text(text.clone())))
+            .collect(),
+    }];
+    if !evaluated.is_empty() {
+        let units = |set: &Evaluated| units_of(set).to_string();
+        sections.push(by_set("The data sets", evaluated, |set| vec![Block::Figure(set.projection.clone())]));
+        sections.push(by_set("Likelihood", evaluated, |set| likelihoods(&set.comparison, &set.summary).blocks));
+        sections.push(by_set("Intermediate solutions", evaluated, |set| {
+            differences(&set.comparison, &set.summary, &units(set)).blocks
+        }));
+        sections.push(by_set("Single updates and the theorems", evaluated, |set| {
+            bounds(&set.comparison, &set.summary, &units(set)).map_or(Vec::new(), |section| section.blocks)
+        }));
+        sections.push(by_set("Speed and repairs", evaluated, |set| speed(&set.comparison, &set.summary).blocks));
+    }
+    if !specimens.is_empty() {
+        let blocks = vec![Block::Table(specimens_table(specimens))];
+        sections.push(Section { heading: "Other artificial mixtures".into(), blocks });
+    }
+    Page {
+        title: "EM and stochastic EM: the paper's evaluation".into(),
+        subtitle: "Blömer, Bujna and Kuntze 2014, Section 3, on this machine".into(),
+        verdict: format!("{n_agree} of {} findings of the paper agree with what was found here.", findings.len()),
+        findings: evaluated.iter().map(card).collect(),
+        sections,
+        footer,
+    }
+}
+
+fn units_of(set: &Evaluated) -> &'static str {
+    match set.set.origin {
+        super::Origin::Artificial { .. } => "the data's units",
+        super::Origin::File { .. } => "columns mapped to [0, 1]",
+    }
+}
+
+fn card(set: &Evaluated) -> mixtura_report::Finding {
+    let outcomes = &set.summary.outcomes;
+    mixtura_report::Finding {
+        value: format!("{:.2}×", set.summary.time.speedup),
+        label: format!(
+            "{}: SEM's speed; better / equal / worse from {} / {} / {} starts",
+            set.set.title, outcomes.better, outcomes.equal, outcomes.worse
+        ),
+        tone: if outcomes.worse == 0 { Tone::Good } else { Tone::Neutral },
+    }
+}
+
+/// A section in which a data set is chosen.
+fn by_set(heading: &str, evaluated: &[Evaluated], blocks: impl Fn(&Evaluated) -> Vec<Block>) -> Section {
+    let option = |set: &Evaluated| {
+        let mut blocks = blocks(set);
+        prefix_names(&mut blocks, &format!("{}-", set.set.name));
+        (set.set.title.to_string(), blocks)
+    };
+    let choice = Choice { label: "data set".into(), options: evaluated.iter().map(option).collect() };
+    Section { heading: heading.into(), blocks: vec![Block::Choice(choice)] }
+}
+
+fn findings_table(findings: &[Finding]) -> Table {
+    let row = |finding: &Finding| {
+        let agrees = if finding.agrees { "yes" } else { "no" };
+        vec![finding.what.clone(), finding.paper.clone(), finding.ours.clone(), agrees.into(), finding.sentence.clone()]
+    };
+    Table {
+        caption: "Γ_μ = √D·Δ and Γ_Σ = D·Δ² are the largest possible differences".into(),
+        heading: ["finding", "paper", "here", "agrees", "because"].map(Into::into).into(),
+        rows: findings.iter().map(row).collect(),
+    }
+}
+
+fn specimens_table(specimens: &[Specimen]) -> Table {
+    let row = |specimen: &Specimen| {
+        let plan = &specimen.plan;
+        vec![
+            format!("{} × {}, K = {}", plan.n_rows, plan.n_columns, plan.n_components),
+            format!("{:?}", plan.balance).to_lowercase(),
+            plan.seed.to_string(),
+            format!("{:.2}", specimen.separation),
+            format!("{:.1} %", 100.0 * specimen.bayes_error),
+            format!("{:.1}", specimen.spread),
+            format!("{:+.5}", specimen.gap),
+            format!("{:.5}", specimen.mean_difference),
+            format!("{:.2}", specimen.em_milliseconds),
+            format!("{:.2}", specimen.sem_milliseconds),
+            format!("{:.2}", specimen.speedup()),
+        ]
+    };
+    Table {
+        caption: "EM and SEM from one k-means++ start each, 50 rounds. Components interfuse: c-separation below 1, and a Bayes error, the share of rows that even the true model gives to the wrong component".into(),
+        heading: ["mixture", "weights", "seed", "c", "Bayes error", "spread", "SEM − EM, nats a row", "means, of Γ_μ", "EM, ms", "SEM, ms", "speedup"]
+            .map(Into::into)
+            .into(),
+        rows: specimens.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,108 @@
+//! Lists the paper's data sets, and what it says of them.
+
+use mixtura::generate::Artificial;
+use mixtura::{Error, FullGaussian, Mixture, Rows};
+
+/// A data set of the paper.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DataSet {
+    /// A name for options and files.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// Where its rows come from.
+    pub origin: Origin,
+    /// K.
+    pub n_components: usize,
+    /// Seed of its starts and draws.
+    pub seed: u64,
+    /// What the paper says of it.
+    pub claims: Claims,
+}
+
+/// Where rows come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Drawn from the one artificial mixture.
+    Artificial {
+        /// N.
+        n_rows: usize,
+    },
+    /// A file that `data/get` obtains, its columns mapped to [0, 1].
+    File {
+        /// Its name without extension.
+        stem: &'static str,
+    },
+}
+
+/// What the paper says of a data set: largest differences between EM and SEM over 50 rounds, and the largest
+/// bound on the distance of two means. Means in Γ_μ, covariances in Γ_Σ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claims {
+    /// Of the weights.
+    pub weight: Option<f64>,
+    /// Of the means.
+    pub mean: Option<f64>,
+    /// Of the covariances.
+    pub covariance: Option<f64>,
+    /// Of the bounds.
+    pub bound: Option<f64>,
+}
+
+/// Seed of the parameter vector that both artificial sets are drawn from.
+const PARAMETERS: u64 = 1;
+/// "The differences increase by a factor of at most 50" at N = 10,000.
+const SMALL_FACTOR: f64 = 50.0;
+
+/// The four data sets that the paper shows (Section 3.3).
+pub const SETS: [DataSet; 4] = [
+    DataSet {
+        name: "artificial-1e6",
+        title: "artificial, 1,000,000 × 10, K = 10",
+        origin: Origin::Artificial { n_rows: 1_000_000 },
+        n_components: 10,
+        seed: 1,
+        claims: Claims { weight: Some(0.0015), mean: Some(0.0015), covariance: Some(0.0001), bound: Some(0.0054) },
+    },
+    DataSet {
+        name: "artificial-1e4",
+        title: "artificial, 10,000 × 10, K = 10",
+        origin: Origin::Artificial { n_rows: 10_000 },
+        n_components: 10,
+        seed: 1,
+        claims: Claims {
+            weight: Some(SMALL_FACTOR * 0.0015),
+            mean: Some(SMALL_FACTOR * 0.0015),
+            covariance: Some(SMALL_FACTOR * 0.0001),
+            bound: Some(0.065),
+        },
+    },
+    DataSet {
+        name: "covertype",
+        title: "Covertype, 581,012 × 10, K = 10",
+        origin: Origin::File { stem: "covertype" },
+        n_components: 10,
+        seed: 1,
+        claims: Claims { weight: None, mean: None, covariance: None, bound: Some(0.002) },
+    },
+    DataSet {
+        name: "aloi",
+        title: "ALOI, 110,250 × 27, K = 3",
+        origin: Origin::File { stem: "aloi" },
+        n_components: 3,
+        seed: 1,
+        claims: Claims { weight: Some(0.3), mean: Some(0.02), covariance: Some(0.0005), bound: Some(0.012) },
+    },
+];
+
+/// The artificial mixture that both artificial sets are drawn from.
+pub fn artificial_mixture() -> Result<Mixture<FullGaussian>, Error> {
+    Artificial::default().mixture(PARAMETERS)
+}
+
+/// So many rows of it. Those of different numbers are drawn independently.
+pub fn artificial_rows(n_rows: usize) -> Result<Rows<'static>, Error> {
+    let model = artificial_mixture()?;
+    let (values, _) = model.sample(0..n_rows, n_rows as u64)?;
+    Rows::from_vec(values, Artificial::default().n_columns)
+}

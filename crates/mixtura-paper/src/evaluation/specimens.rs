@@ -1,0 +1,112 @@
+//! Looks at many artificial mixtures: how much they interfuse, and how EM and SEM do on them.
+
+use mixtura::generate::{Artificial, Balance, separation};
+use mixtura::{Error, FullGaussian, Rows, Start};
+use serde::Serialize;
+
+use super::Scale;
+use crate::Quantiles;
+use crate::comparison::{Plan, Summary, Watcher, compare};
+
+/// Rows that the Bayes error is estimated from.
+const ROWS_FOR_ERROR: usize = 20_000;
+
+/// An artificial mixture to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SpecimenPlan {
+    /// D.
+    pub n_columns: usize,
+    /// K.
+    pub n_components: usize,
+    /// N.
+    pub n_rows: usize,
+    /// Whether the weights are equal.
+    pub balance: Balance,
+    /// Which of the parameter vectors.
+    pub seed: u64,
+}
+
+/// What was found of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Specimen {
+    /// What it is.
+    pub plan: SpecimenPlan,
+    /// The median over components of the c-separation from the nearest neighbour (Dasgupta 1999): about 2 is
+    /// almost completely separated, below 1 they overlap.
+    pub separation: f64,
+    /// The share of rows that even the true model gives to the wrong component.
+    pub bayes_error: f64,
+    /// The median over columns of greatest less least value.
+    pub spread: f64,
+    /// SEM's mean log-likelihood less EM's, nats a row.
+    pub gap: f64,
+    /// Largest difference of matched means after the last round, in Γ_μ.
+    pub mean_difference: f64,
+    /// Milliseconds of a round of EM.
+    pub em_milliseconds: f64,
+    /// And of SEM.
+    pub sem_milliseconds: f64,
+}
+
+impl Specimen {
+    /// How many times faster a round of SEM is.
+    pub fn speedup(&self) -> f64 {
+        self.em_milliseconds / self.sem_milliseconds
+    }
+}
+
+/// The mixtures that are looked at: several D, K and parameter vectors, both kinds of weights.
+pub fn specimen_plans(scale: Scale) -> Vec<SpecimenPlan> {
+    let (shapes, seeds, n_rows): (&[(usize, usize)], u64, usize) = match scale {
+        Scale::Quick => (&[(2, 3), (5, 5), (10, 10), (20, 5)], 1, 20_000),
+        Scale::Full => (&[(2, 3), (2, 10), (5, 5), (5, 20), (10, 3), (10, 10), (20, 10), (50, 5)], 3, 100_000),
+    };
+    let mut plans = Vec::new();
+    for &(n_columns, n_components) in shapes {
+        for balance in [Balance::Balanced, Balance::Unbalanced] {
+            plans.extend((1..=seeds).map(|seed| SpecimenPlan { n_columns, n_components, n_rows, balance, seed }));
+        }
+    }
+    plans
+}
+
+/// Draws a mixture's rows, measures how much its components interfuse, and takes EM and SEM through 50 rounds.
+/// Nothing if stopped.
+pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Specimen>, Error> {
+    let SpecimenPlan { n_columns, n_components, n_rows, balance, seed } = *plan;
+    let artificial = Artificial { n_columns, n_components, balance, ..Artificial::default() };
+    let truth = artificial.mixture(seed)?;
+    let (values, _) = truth.sample(0..n_rows, seed)?;
+    let rows = Rows::from_vec(values, n_columns)?;
+    let comparing =
+        Plan { n_components, starts: 1, runs: 1, bound_runs: 0, start: Start::KmeansPlusPlus, seed, ..Plan::default() };
+    let comparison = compare(&rows, &comparing, watcher, |_, _| {})?;
+    if comparison.starts.is_empty() {
+        return Ok(None);
+    }
+    let summary = Summary::of(&comparison);
+    let all = |of: fn(&FullGaussian, usize) -> &[f64]| -> Vec<f64> {
+        (0..n_components).flat_map(|k| of(&truth.components, k).to_vec()).collect()
+    };
+    Ok(Some(Specimen {
+        plan: *plan,
+        separation: separation(&all(FullGaussian::mean), &all(FullGaussian::covariance), n_columns),
+        bayes_error: bayes_error(&truth, seed)?,
+        spread: Quantiles::of(comparison.spread.iter().copied()).median,
+        gap: summary.starts[0].sem.median - summary.starts[0].em,
+        mean_difference: summary.last_difference.matched.mean / summary.gamma_mean,
+        em_milliseconds: 1e3 * summary.time.em_seconds,
+        sem_milliseconds: 1e3 * summary.time.sem_seconds,
+    }))
+}
+
+/// How often the most probable component is not the one that a row was drawn from.
+fn bayes_error(truth: &mixtura::Mixture<FullGaussian>, seed: u64) -> Result<f64, Error> {
+    // Rows of their own: those of the fit are numbered from 0.
+    const FIRST: usize = 1 << 40;
+    let (values, drawn) = truth.sample(FIRST..FIRST + ROWS_FOR_ERROR, seed)?;
+    let rows = Rows::from_vec(values, truth.components.mean(0).len())?;
+    let found = truth.labels(&rows, 0..ROWS_FOR_ERROR)?;
+    let wrong = found.iter().zip(&drawn).filter(|(found, drawn)| found != drawn).count();
+    Ok(wrong as f64 / ROWS_FOR_ERROR as f64)
+}

@@ -1,0 +1,38 @@
+//! Summarises many numbers by five: extremes, quartiles, median.
+
+use serde::{Deserialize, Serialize};
+
+/// Extremes, quartiles and median, as in the paper's figures.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// Least value.
+    pub minimum: f64,
+    /// A quarter lies below.
+    pub lower_quartile: f64,
+    /// Half lies below.
+    pub median: f64,
+    /// Three quarters lie below.
+    pub upper_quartile: f64,
+    /// Greatest value.
+    pub maximum: f64,
+}
+
+impl Quantiles {
+    /// Of some numbers, interpolated linearly between neighbours; NaN of none.
+    ///
+    /// ```
+    /// let five = mixtura_paper::Quantiles::of([4.0, 1.0, 2.0, 8.0]);
+    /// assert_eq!((five.minimum, five.lower_quartile, five.median, five.maximum), (1.0, 1.75, 3.0, 8.0));
+    /// ```
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
+            let place = share * last as f64;
+            let (below, rest) = (place.floor() as usize, place.fract());
+            values[below] + rest * (values[(below + 1).min(last)] - values[below])
+        };
+        Self { minimum: at(0.0), lower_quartile: at(0.25), median: at(0.5), upper_quartile: at(0.75), maximum: at(1.0) }
+    }
+}

@@ -1,0 +1,219 @@
+// Opens a report page in headless Chromium and uses it as a reader would: hover, zoom, hide, choose, on a
+// desktop and on a phone. Usage: node check.mjs CHROMIUM PAGE.html [FOLDER for screenshots]
+
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [chromium, file, folder] = process.argv.slice(2);
+const SCREENS = [
+  { name: "desktop", width: 1280, height: 1280, mobile: false, dark: false },
+  { name: "phone", width: 390, height: 844, mobile: true, dark: true },
+];
+// Of a page with hundreds of figures all are counted, but only so many are used.
+const MOST_USED = 6;
+
+let nChecks = 0;
+function check(holds, what) {
+  nChecks += 1;
+  if (!holds) throw new Error(what);
+}
+
+/** The browser, spoken to through a pipe (Chrome DevTools Protocol). */
+class Browser {
+  constructor(program) {
+    const flags = ["--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "about:blank"];
+    this.process = spawn(program, flags, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+    this.waiting = new Map();
+    this.listeners = [];
+    this.last = 0;
+    let rest = "";
+    this.process.stdio[4].on("data", data => {
+      rest += data;
+      for (let end = rest.indexOf("\0"); end >= 0; end = rest.indexOf("\0")) {
+        this.receive(JSON.parse(rest.slice(0, end)));
+        rest = rest.slice(end + 1);
+      }
+    });
+    this.process.on("exit", code => {
+      for (const { reject } of this.waiting.values()) reject(new Error(`the browser ended with ${code}`));
+    });
+  }
+
+  receive(message) {
+    const waiting = this.waiting.get(message.id);
+    if (!waiting) return this.listeners.forEach(listen => listen(message));
+    this.waiting.delete(message.id);
+    if (message.error) waiting.reject(new Error(message.error.message));
+    else waiting.resolve(message.result);
+  }
+
+  send(method, params = {}, sessionId = undefined) {
+    const id = ++this.last;
+    this.process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  close() {
+    this.process.kill();
+  }
+}
+
+/** A page on a screen. */
+class Tab {
+  static async open(browser, address, screen) {
+    const tab = new Tab();
+    const { targetId } = await browser.send("Target.createTarget", { url: "about:blank" });
+    const { sessionId } = await browser.send("Target.attachToTarget", { targetId, flatten: true });
+    tab.send = (method, params) => browser.send(method, params, sessionId);
+    tab.complaints = [];
+    const loaded = new Promise(resolve => browser.listeners.push(message => {
+      if (message.sessionId !== sessionId) return;
+      const { method, params } = message;
+      if (method === "Page.loadEventFired") resolve();
+      if (method === "Runtime.exceptionThrown") tab.complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+      if (method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(params.type)) tab.complaints.push(JSON.stringify(params.args));
+      if (method === "Log.entryAdded" && params.entry.level === "error") tab.complaints.push(params.entry.text);
+      if (method === "Network.requestWillBeSent" && !/^(file|data|about):/.test(params.request.url)) tab.complaints.push(`asks for ${params.request.url}`);
+    }));
+    for (const domain of ["Page", "Runtime", "Log", "Network"]) await tab.send(`${domain}.enable`);
+    const { width, height, mobile, dark } = screen;
+    await tab.send("Emulation.setDeviceMetricsOverride", { width, height, mobile, deviceScaleFactor: 1 });
+    await tab.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
+    await tab.send("Page.navigate", { url: address });
+    await loaded;
+    return tab;
+  }
+
+  async ask(expression) {
+    const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression: `(() => { ${expression} })()`, returnByValue: true });
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value;
+  }
+
+  async mouse(type, x, y, buttons = 0) {
+    const button = type === "mouseMoved" && !buttons ? "none" : "left";
+    await this.send("Input.dispatchMouseEvent", { type, x, y, button, buttons, clickCount: type === "mouseMoved" ? 0 : 1 });
+  }
+
+  async screenshot(name) {
+    if (!folder) return;
+    const { data } = await this.send("Page.captureScreenshot", { format: "png" });
+    writeFileSync(path.join(folder, `${name}.png`), Buffer.from(data, "base64"));
+  }
+}
+
+/** Every figure has its series, its legend and its numbers along the axes. */
+async function figuresAreDrawn(tab) {
+  const figures = await tab.ask(`return [...document.querySelectorAll("figure[data-name]")].map(figure => {
+    const data = JSON.parse(figure.querySelector("script").textContent);
+    return { id: figure.id, expected: data.series.length, isRead: data.series.some(series => series.marks.length > 0), hidden: figure.closest("[hidden]") !== null,
+      drawn: [...figure.querySelectorAll(".marks > g")].filter(group => [...group.querySelectorAll("path")].some(path => path.getAttribute("d").length > 3)).length,
+      buttons: figure.querySelectorAll(".legend-bar button[data-series]").length,
+      ticks: figure.querySelectorAll(".tick").length };
+  });`);
+  check(figures.length > 0, "the page has no figures");
+  for (const { id, expected, drawn, buttons, ticks } of figures) {
+    check(drawn === expected && buttons === expected, `${id}: ${drawn} series and ${buttons} buttons instead of ${expected}`);
+    check(ticks >= 4, `${id}: only ${ticks} numbers along its axes`);
+  }
+  return figures;
+}
+
+async function pageFits(tab, screen) {
+  const { width, least } = await tab.ask(`
+    const sizes = [...document.querySelectorAll("figure .tick")].filter(text => text.getClientRects().length).map(text => text.getBoundingClientRect().height);
+    return { width: document.documentElement.scrollWidth, least: Math.min(...sizes) };`);
+  check(width <= screen.width, `${screen.name}: the page is ${width} pixels wide`);
+  check(least >= 10, `${screen.name}: letters of ${least} pixels`);
+}
+
+/** Hovering shows values; dragging looks closer; a button shows everything again. */
+async function figureAnswers(tab, id) {
+  const box = await tab.ask(`const svg = document.querySelector("#${id} .plot > svg"); svg.scrollIntoView({ block: "center" });
+    const { left, top, width, height } = svg.getBoundingClientRect(); return { left, top, width, height };`);
+  const at = (x, y) => [box.left + x * box.width, box.top + y * box.height];
+  const state = () => tab.ask(`const figure = document.querySelector("#${id}"); return {
+    tip: figure.querySelector(".tip").hidden ? "" : figure.querySelector(".tip").textContent,
+    ticks: [...figure.querySelectorAll(".tick")].map(tick => tick.textContent).join(" "),
+    transform: figure.querySelector(".marks").getAttribute("transform"), reset: !figure.querySelector(".reset").hidden };`);
+  const before = await state();
+  await tab.mouse("mouseMoved", ...at(0.6, 0.4));
+  const hovered = await state();
+  check(/\d/.test(hovered.tip), `${id}: no values under the pointer`);
+  await tab.mouse("mousePressed", ...at(0.4, 0.2), 1);
+  await tab.mouse("mouseMoved", ...at(0.6, 0.5), 1);
+  await tab.mouse("mouseReleased", ...at(0.6, 0.5));
+  const zoomed = await state();
+  check(zoomed.reset && zoomed.ticks !== before.ticks && zoomed.transform !== before.transform, `${id}: dragging does not look closer`);
+  await tab.ask(`document.querySelector("#${id} .reset").click();`);
+  const after = await state();
+  check(!after.reset && after.ticks === before.ticks && after.transform === before.transform, `${id}: not everything is shown again`);
+  await tab.mouse("mouseMoved", 1, 1);
+}
+
+/** A legend's button hides its series and shows it again. */
+async function legendHides(tab, id) {
+  const shown = `return [...document.querySelectorAll("#${id} .marks > g")].filter(group => getComputedStyle(group).display !== "none").length;`;
+  const press = `document.querySelector("#${id} .legend-bar button[data-series]").click();`;
+  const all = await tab.ask(shown);
+  await tab.ask(press);
+  check(await tab.ask(shown) === all - 1, `${id}: the legend hides nothing`);
+  await tab.ask(press);
+  check(await tab.ask(shown) === all, `${id}: the legend does not show again`);
+}
+
+/** Each option of each choice shows its own figures, and only those. */
+async function choicesChoose(tab) {
+  const n = await tab.ask(`return document.querySelectorAll(".choice").length;`);
+  for (let choice = 0; choice < n; choice++) {
+    const faults = await tab.ask(`
+      const choice = document.querySelectorAll(".choice")[${choice}];
+      const select = choice.querySelector(":scope > label > select"), options = [...choice.querySelectorAll(":scope > .option")];
+      const faults = [];
+      for (const number of [...options.keys()].reverse()) {
+        select.value = String(number);
+        select.dispatchEvent(new Event("change"));
+        options.forEach((option, other) => { if (option.hidden !== (other !== number)) faults.push([number, other]); });
+      }
+      return { faults, n: options.length, named: select.options.length };`);
+    check(faults.faults.length === 0 && faults.n === faults.named, `choice ${choice}: shows the wrong option`);
+  }
+}
+
+async function onScreen(browser, screen) {
+  const tab = await Tab.open(browser, pathToFileURL(path.resolve(file)).href, screen);
+  const figures = await figuresAreDrawn(tab);
+  await pageFits(tab, screen);
+  await tab.screenshot(`${screen.name}-top`);
+  for (const { id, hidden } of figures.filter(figure => !figure.hidden && figure.isRead).slice(0, MOST_USED)) {
+    check(!hidden, id);
+    await figureAnswers(tab, id);
+    await legendHides(tab, id);
+  }
+  await choicesChoose(tab);
+  const headings = await tab.ask(`return document.querySelectorAll("section").length;`);
+  for (let section = 0; section < headings; section++) {
+    await tab.ask(`document.querySelectorAll("section")[${section}].scrollIntoView();`);
+    await tab.screenshot(`${screen.name}-section-${section + 1}`);
+  }
+  check(tab.complaints.length === 0, `${screen.name}: the console says: ${tab.complaints.join("; ")}`);
+  return figures.length;
+}
+
+const browser = new Browser(chromium);
+const deadline = setTimeout(() => { console.error("error: the browser took more than 120 s"); browser.close(); process.exit(1); }, 120_000);
+try {
+  for (const screen of SCREENS) {
+    const nFigures = await onScreen(browser, screen);
+    console.log(`${screen.name}, ${screen.width}×${screen.height}: ${nFigures} figures`);
+  }
+  console.log(`${path.basename(file)}: ${nChecks} checks passed`);
+} catch (error) {
+  console.error(`error: ${path.basename(file)}: ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  clearTimeout(deadline);
+  browser.close();
+}
