@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::progress::{Meter, Work};
 use super::{Difference, Plan, RoundDifferences};
 
+/// Differences below this share of the largest possible are rounding.
+const ROUNDING: f64 = 1e-10;
+
 /// What one run of an algorithm did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
@@ -201,24 +204,26 @@ impl Runner<'_> {
         let typical = proximity.typical();
         let length = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut statements = [0; 4];
-        let mut count = |difference: f64, bound: f64, typical: f64| {
-            let holds = [true, difference <= bound, difference <= typical, difference <= 2.0 * typical];
+        // What differs by rounding alone differs by nothing: where no row is in doubt, nothing is typical.
+        let mut count = |difference: f64, bound: f64, typical: f64, unit: f64| {
+            let is_within = |limit: f64| difference <= limit.max(ROUNDING * unit);
+            let holds = [true, is_within(bound), is_within(typical), is_within(2.0 * typical)];
             statements.iter_mut().zip(holds).for_each(|(n, holds)| *n += u64::from(holds));
         };
         let is_clipped = course.clippings.last().is_some_and(|&n| n > 0);
         let raw = proximity.covariances.as_ref().filter(|_| !is_clipped);
         let covariances = (raw, bounds.covariance.as_ref(), typical.covariance.as_ref());
         for k in (0..proximity.n_components()).filter(|&k| bounds.valid[k]) {
-            count((em.weights[k] - sem.weights[k]).abs(), bounds.weight[k], typical.weight[k]);
+            count((em.weights[k] - sem.weights[k]).abs(), bounds.weight[k], typical.weight[k], 1.0);
             for d in 0..n {
                 let difference = (em.components.mean(k)[d] - sem.components.mean(k)[d]).abs();
-                count(difference, bounds.mean[k * n + d], typical.mean[k * n + d]);
+                count(difference, bounds.mean[k * n + d], typical.mean[k * n + d], proximity.spread[d]);
             }
             if let (Some(covariances), Some(bound), Some(typical)) = covariances {
                 for (i, j) in (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))) {
                     let at = (k * n + i) * n + j;
                     let difference = (covariances[at] - sem.components.covariance(k)[i * n + j]).abs();
-                    count(difference, bound[at], typical[at]);
+                    count(difference, bound[at], typical[at], proximity.spread[i] * proximity.spread[j]);
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mixtura::driver::{Observer, Quiet, Run, State, Termination};
+use mixtura::theory::Proximity;
 use mixtura::pass::{Assignment, Deviations, DeviationsPass, Engine, Pass, Precision, Source, Tally, Threads};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, Error, FullGaussian, Options, Rows, Start, fit};
@@ -75,6 +76,22 @@ fn an_engine_in_parts_gives_the_same_model_to_rounding() {
     let a = fit(&engine, 3, &Start::KmeansPlusPlus, &rounds(10), &Quiet).unwrap();
     let b = fit(&engine.whole, 3, &Start::KmeansPlusPlus, &rounds(10), &Quiet).unwrap();
     crate::assert_models_close(&a.model, &b.model, 1e-11);
+}
+
+/// What the theorems are stated in adds up over parts as statistics do.
+#[test]
+fn an_engine_in_parts_gives_the_same_bounds_to_rounding() {
+    let (rows, model) = artificial(3000, 3, 3, 92);
+    let parts: Vec<Rows<'static>> = [0..999, 999..3000].map(|range| rows.gather(&range.collect::<Vec<_>>())).into();
+    let engine = Parts {
+        whole: Threads::new(&rows).unwrap(),
+        parts: parts.iter().map(|rows| Threads::new(rows).unwrap()).collect(),
+    };
+    let a = Proximity::measure(&engine, &model).unwrap();
+    let b = Proximity::measure(&engine.whole, &model).unwrap();
+    for (a, b) in a.tau.iter().zip(&b.tau).chain(a.rho.iter().flatten().zip(b.rho.iter().flatten())) {
+        crate::assert_close(*a, *b, 1e-11, 0.0);
+    }
 }
 
 struct StopAfter(u64, AtomicBool);
