@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mixtura::driver::{Observer, Quiet, Run, State, Termination};
-use mixtura::theory::Proximity;
 use mixtura::pass::{Assignment, Deviations, DeviationsPass, Engine, Pass, Precision, Source, Tally, Threads};
 use mixtura::random::{Address, Purpose};
+use mixtura::theory::Proximity;
 use mixtura::{Algorithm, Error, FullGaussian, Options, Rows, Start, fit};
 
 use crate::{artificial, rounds};
