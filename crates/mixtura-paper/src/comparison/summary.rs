@@ -226,10 +226,10 @@ fn bound_summary(comparison: &Comparison) -> Option<BoundSummary> {
 /// Is SEM safe here, and how much faster.
 fn sentence(outcomes: &Outcomes, starts: &[StartSummary], (em, sem): (f64, f64)) -> String {
     let n = starts.len();
-    let speed = match em / sem {
-        ratio if ratio >= 1.05 => format!("its rounds were {ratio:.1} times as fast"),
-        ratio if ratio > 0.95 => "its rounds were no faster".into(),
-        ratio => format!("its rounds took {:.1} times as long", 1.0 / ratio),
+    let (joint, speed) = match em / sem {
+        ratio if ratio >= 1.05 => ("and", format!("its rounds were {ratio:.1} times as fast")),
+        ratio if ratio > 0.95 => ("but", "its rounds were no faster".into()),
+        ratio => ("but", format!("its rounds took {:.1} times as long", 1.0 / ratio)),
     };
     let within = outcomes.equal_within;
     let Outcomes { better, equal, worse, .. } = *outcomes;
@@ -240,7 +240,7 @@ fn sentence(outcomes: &Outcomes, starts: &[StartSummary], (em, sem): (f64, f64))
             (_, 0) => "it ended higher than EM".into(),
             _ => format!("it ended where EM did (to {within} nats a row) or, from {better} of them, higher"),
         };
-        return format!("SEM is safe on this data: {from} {where_to}, and {speed}.");
+        return format!("SEM is safe on this data: {from} {where_to}, {joint} {speed}.");
     }
     let lowest = starts.iter().map(|start| start.em - start.sem.median).fold(0.0, f64::max);
     let other = if better > 0 { format!(", higher from {better}") } else { String::new() };
