@@ -187,8 +187,7 @@ async function onScreen(browser, screen) {
   const figures = await figuresAreDrawn(tab);
   await pageFits(tab, screen);
   await tab.screenshot(`${screen.name}-top`);
-  for (const { id, hidden } of figures.filter(figure => !figure.hidden && figure.isRead).slice(0, MOST_USED)) {
-    check(!hidden, id);
+  for (const { id } of figures.filter(figure => !figure.hidden && figure.isRead).slice(0, MOST_USED)) {
     await figureAnswers(tab, id);
     await legendHides(tab, id);
   }
