@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
-use mixtura::{FullGaussian, Mixture, Options, Rows, Start};
+use mixtura::Rows;
 use mixtura_io::{Input, ReadOptions};
-use mixtura_paper::comparison::{Plan, StartDigest, Summary};
+use mixtura_paper::comparison::{StartDigest, Summary};
 use mixtura_paper::evaluation::{
     DataSet, Evaluated, Finding, Origin, SETS, Scale, Shelf, Specimen, artificial_rows, experiment, findings, page,
     projection, specimen, specimen_plans,
@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::arguments::threads;
 use crate::data::normalized;
+use crate::failure::Hinted;
 use crate::progress::Countdown;
 use crate::{interrupt, output, talk};
 
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
         match rows_of(set, &arguments.data)? {
             Some(rows) => evaluated.extend(evaluate(arguments, set, &rows, scale)?),
             None => missing.push(format!(
-                "{} is missing: {}.parquet is not in {}. data/get obtains it.",
+                "{} is missing: {}.parquet is not in {}",
                 set.title,
                 set.name,
                 arguments.data.display()
@@ -91,9 +92,13 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
         }
     }
     let specimens = if is_wanted(SPECIMENS) { specimens(arguments, scale)? } else { Vec::new() };
+    if evaluated.is_empty() && specimens.is_empty() && !missing.is_empty() {
+        let hint = "data/get obtains the real data sets; --data names the folder they are in".into();
+        return Err(Hinted { message: missing.join("\n"), hint }.into());
+    }
     write(arguments, scale, &evaluated, &specimens, &missing)?;
     for text in missing.iter().filter(|_| !arguments.quiet) {
-        talk::warning(text);
+        talk::warning(&format!("{text}; data/get obtains it"));
     }
     if interrupt::is_wanted() {
         talk::warning("interrupted: the same command goes on where it stopped");
@@ -162,16 +167,10 @@ fn evaluate(
         experiment(set, rows, &plan, &folder, &countdown).map_err(|error| anyhow!("{}: {error}", set.title))?;
     countdown.finish();
     let Some(comparison) = comparison else { return Ok(None) };
-    let model = shown_model(rows, &plan)?;
-    let projection = projection("projection", &format!("A random projection: {}", set.title), rows, &model)?;
+    let title = format!("A random projection: {}", set.title);
+    let projection = projection("projection", &title, rows, &comparison.starts[0].em_model);
     let summary = Summary::of(&comparison);
     Ok(Some(Evaluated { set: *set, comparison, summary, projection }))
-}
-
-/// The model that a projection shows: EM's from the first start.
-fn shown_model(rows: &Rows<'_>, plan: &Plan) -> anyhow::Result<Mixture<FullGaussian>> {
-    let options = Options { rounds: plan.rounds, tolerance: 0.0, seed: plan.seed, ..Options::default() };
-    Ok(mixtura::fit_rows(rows, plan.n_components, &Start::Random, &options)?.model)
 }
 
 fn specimens(arguments: &PaperArguments, scale: Scale) -> anyhow::Result<Vec<Specimen>> {

@@ -36,8 +36,16 @@ fn the_small_artificial_set_is_evaluated_and_kept() {
 #[test]
 fn what_is_missing_is_said() {
     let folder = folder();
-    let ran = succeed(folder.path(), "paper --only covertype --data nowhere --output out");
-    assert!(ran.stderr.contains("covertype.parquet is not in nowhere. data/get obtains it"), "{}", ran.stderr);
+    // What can be run is run; only where that is nothing, it fails.
+    let ran = succeed(folder.path(), &format!("{SMALL} --only covertype --data nowhere"));
+    assert!(ran.stderr.contains("covertype.parquet is not in nowhere; data/get obtains it"), "{}", ran.stderr);
+    let ran = run(folder.path(), "paper --only covertype --data nowhere --output none");
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("covertype.parquet is not in nowhere") && ran.stderr.contains("hint: data/get"),
+        "{}",
+        ran.stderr
+    );
     let ran = run(folder.path(), "paper --only everything --output out");
     assert_eq!(ran.code, 2);
 }

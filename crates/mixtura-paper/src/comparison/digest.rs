@@ -1,5 +1,6 @@
 //! Condenses the runs of one start into what is shown and kept of them.
 
+use mixtura::{FullGaussian, Mixture};
 use serde::{Deserialize, Serialize};
 
 use super::{BoundRound, Difference, RoundDifferences, StartResult, Trace};
@@ -14,7 +15,9 @@ pub struct StartDigest {
     pub sem: Vec<Quantiles>,
     /// The same, less EM's after the same round.
     pub gap: Vec<Quantiles>,
-    /// EM's last model.
+    /// EM's last model, in the units that were compared in.
+    pub em_model: Mixture<FullGaussian>,
+    /// Its likelihood.
     pub em_answer: f64,
     /// What each run of SEM answered.
     pub sem_answers: Vec<f64>,
@@ -75,6 +78,7 @@ impl StartDigest {
             em: start.em.ln_likelihoods.iter().map(|likelihood| likelihood + ln_volume).collect(),
             sem: over_runs(&|likelihood, _| likelihood + ln_volume),
             gap: over_runs(&|likelihood, round| likelihood - start.em.ln_likelihoods[round]),
+            em_model: start.em_model.clone(),
             em_answer: start.em.answer + ln_volume,
             sem_answers: start.sem.iter().map(|trace| trace.answer + ln_volume).collect(),
             em_seconds: median(&mut std::iter::once(&start.em)),

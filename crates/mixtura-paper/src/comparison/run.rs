@@ -58,6 +58,8 @@ pub struct BoundRound {
 pub struct StartResult {
     /// EM's run.
     pub em: Trace,
+    /// Its last model.
+    pub em_model: Mixture<FullGaussian>,
     /// SEM's runs.
     pub sem: Vec<Trace>,
     /// For each run of SEM and each round from 0 on how far its components are from EM's.
@@ -121,7 +123,8 @@ impl Runner<'_> {
     /// Both algorithms from one model; nothing if stopped.
     pub(super) fn run(&self, initial: &Model) -> Result<Option<StartResult>, Error> {
         let Some((em, models)) = self.em(initial)? else { return Ok(None) };
-        let mut result = StartResult { em, sem: Vec::new(), differences: Vec::new(), bounds: Vec::new() };
+        let em_model = models.last().unwrap_or(initial).clone();
+        let mut result = StartResult { em, em_model, sem: Vec::new(), differences: Vec::new(), bounds: Vec::new() };
         for number in 0..self.plan.runs {
             if !self.sem(initial, &models, number, &mut result)? {
                 return Ok(None);

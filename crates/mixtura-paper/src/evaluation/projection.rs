@@ -1,7 +1,7 @@
 //! Draws a random projection of rows and of a mixture's components, as the paper's first figures do.
 
 use mixtura::random::{Address, Purpose};
-use mixtura::{Error, FullGaussian, Mixture, Rows};
+use mixtura::{FullGaussian, Mixture, Rows};
 use mixtura_report::{Axis, Figure, Mark, Series};
 
 /// Rows that are drawn, at most.
@@ -11,7 +11,7 @@ const CORNERS: usize = 72;
 
 /// Rows as dots and components as ellipses of one standard deviation, the heavier the stronger, projected to a
 /// random plane.
-pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Result<Figure, Error> {
+pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Figure {
     let n = rows.n_columns();
     let axes = random_plane(n);
     let project = |row: &[f64]| axes.each_ref().map(|axis| axis.iter().zip(row).map(|(a, x)| a * x).sum::<f64>());
@@ -25,7 +25,7 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
         let (x, y) = outline(centre, projected(model.components.covariance(k), &axes));
         Mark::Area { x, y, opacity: 0.04 + 0.3 * model.weights[k] / heaviest }
     };
-    Ok(Figure {
+    Figure {
         name: name.into(),
         title: title.into(),
         x: Axis::linear("first projected coordinate"),
@@ -34,7 +34,7 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
             Series::new("rows", 6, vec![dots]),
             Series::new("components, one standard deviation", 0, (0..model.n_components()).map(ellipse).collect()),
         ],
-    })
+    }
 }
 
 /// Two orthonormal vectors in a random direction, the same for each number of columns.
