@@ -80,7 +80,7 @@ struct Report<F: Family> {
     confidence: Option<f64>,
     /// The paper's distance of means, in the data's units and with columns mapped to [0, 1].
     distance: [Vec<f64>; 2],
-    /// The share that was asked about, and the rows it takes.
+    /// The per cent that were asked about, and the rows it takes.
     within: f64,
     demand: Demand,
 }
@@ -127,15 +127,14 @@ fn report<F: Family>(arguments: &BoundsArguments, model: &Mixture<F>, rows: &Row
         (None, confidence) => proximity.delta_for_all(confidence.unwrap_or(DEFAULT_CONFIDENCE))?,
     };
     let own = vec![1.0; proximity.n_columns()];
-    let within = arguments.within / 100.0;
     Ok(Report {
         bounds: proximity.bounds(delta)?,
         distance: [
             proximity.euclidean_mean_bounds(PAPER_CONFIDENCE, &own)?,
             proximity.euclidean_mean_bounds(PAPER_CONFIDENCE, &proximity.spread)?,
         ],
-        within,
-        demand: proximity.demand(within, delta)?,
+        within: arguments.within,
+        demand: proximity.demand(arguments.within / 100.0, delta)?,
         confidence,
         proximity,
     })
@@ -233,7 +232,7 @@ fn to_json<F: Family>(report: &Report<F>) -> Value {
     put(
         "rows_needed",
         json!({
-            "within": value(report.within),
+            "within": value(report.within / 100.0),
             "weight": nested(&report.demand.weight, &[k]),
             "mean": nested(&report.demand.mean, &[k]),
         }),
@@ -245,7 +244,7 @@ fn to_json<F: Family>(report: &Report<F>) -> Value {
 fn to_table<F: Family>(report: &Report<F>) -> String {
     let Report { proximity, bounds, .. } = report;
     let (n, typical) = (proximity.n_columns(), proximity.typical());
-    let within = format!("{} %", number_short(100.0 * report.within));
+    let within = format!("{} %", report.within);
     let mut weights = Aligned::new(["component", "weight", "bound", "typical", "λ_w", &format!("rows for {within}")]);
     let mut means = Aligned::new(["component", "mean bound", "of Γ", "typical", &format!("rows for {within} of σ")]);
     let length = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -321,9 +320,4 @@ fn covariances<F: Family>(bounds: &Bounds, bound: &[f64], typical: &[f64], proxi
 /// A number of rows, short.
 fn rows(n: f64) -> String {
     if n.is_finite() { format!("{:.2e}", n.ceil()) } else { "–".into() }
-}
-
-/// A percentage without zeros at its end.
-fn number_short(x: f64) -> String {
-    format!("{x}")
 }

@@ -99,7 +99,6 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     }
     let plan = arguments.plan();
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    make_folder(&arguments.output)?;
     if let Some(n_threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
     }
@@ -107,6 +106,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     let table = arguments.data.read(None, None)?;
     let rows = if arguments.normalize { normalized(table.rows)? } else { table.rows };
     reading.finish_and_clear();
+    make_folder(&arguments.output)?;
 
     let countdown = Countdown::new("comparing", arguments.quiet);
     let mut files = Files::new(rows.normalization().map_or(0.0, Normalization::ln_volume));

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::{folder, json, numbers, run, succeed};
+use crate::refusals::refused;
+use crate::{folder, json, numbers, succeed};
 
 const DATA: &str = "generate -d 2 -k 2 -n 3000 --seed 5 -o d.csv --model m.json";
 
@@ -83,6 +84,8 @@ fn a_component_too_light_has_no_bound_at_all() {
     assert!(ran.stderr.contains("no bound for component 1"), "{}", ran.stderr);
     let table = succeed(folder.path(), "bounds d.csv --model light.json --delta 1e-9 --format table").stdout;
     assert!(table.contains("none") && !table.contains("NaN"), "{table}");
+    let table = succeed(folder.path(), "bounds d.csv --model m.json --within 7 --format table").stdout;
+    assert!(table.contains("rows for 7 %"), "{table}");
 }
 
 #[test]
@@ -102,8 +105,6 @@ fn other_families_have_bounds_on_weights_and_means() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let folder = folder();
-    succeed(folder.path(), DATA);
     for (options, message) in [
         ("--delta 0", "must be between 0 and 1"),
         ("--confidence 1", "must be between 0 and 1"),
@@ -111,8 +112,6 @@ fn what_makes_no_sense_is_refused() {
         ("--weights x1", "rows without weights"),
         ("--within 0", "above 0"),
     ] {
-        let ran = run(folder.path(), &format!("bounds d.csv --model m.json {options}"));
-        assert_eq!(ran.code, 2, "{options}: {}", ran.stderr);
-        assert!(ran.stderr.contains(message), "{options}: {}", ran.stderr);
+        refused(&[], &format!("bounds d.csv --model m.json {options}"), 2, &[message]);
     }
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{folder, json, run, succeed};
+use crate::refusals::refused;
+use crate::{folder, json, succeed};
 
 const DATA: &str = "generate -d 3 -k 3 -n 3000 --seed 5 -o d.csv";
 const COMPARE: &str = "compare d.csv -k 3 --starts 2 --runs 3 --rounds 6";
@@ -104,19 +105,13 @@ fn a_table_says_it_in_a_sentence() {
 
 #[test]
 fn what_makes_no_sense_is_refused_before_any_work() {
-    let folder = folder();
-    succeed(folder.path(), DATA);
     for (options, message) in [
         ("--bound-runs 6", "at most the number of runs"),
         ("--runs 0", "at least 1"),
         ("--weights x1", "rows without weights"),
     ] {
-        let ran = run(folder.path(), &format!("compare d.csv -k 3 --starts 2 --rounds 6 {options} -o never"));
-        assert_eq!(ran.code, 2, "{options}: {}", ran.stderr);
-        assert!(ran.stderr.contains(message), "{options}: {}", ran.stderr);
+        refused(&[], &format!("compare d.csv -k 3 --starts 2 --rounds 6 {options} -o never"), 2, &[message]);
     }
-    assert!(!folder.path().join("never").exists());
-    let ran = run(folder.path(), "compare d.csv -k 3 -o d.csv");
-    assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("cannot make this folder"), "{}", ran.stderr);
+    refused(&[("bad.csv", "a,b\n1,2\n3,x\n")], "compare bad.csv -k 2 -o never", 1, &["row 2, line 3, column \"b\""]);
+    refused(&[("d.csv", "a\n1\n2\n")], "compare d.csv -k 1 -o d.csv", 1, &["cannot make this folder"]);
 }

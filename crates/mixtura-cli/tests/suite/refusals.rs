@@ -7,7 +7,7 @@ use crate::{folder, run, run_with_input, succeed};
 /// Runs in a folder with some files; asserts the exit code, parts of the message, and that nothing
 /// new lies in the folder afterwards.
 #[track_caller]
-fn refused(files: &[(&str, &str)], line: &str, code: i32, parts: &[&str]) {
+pub(crate) fn refused(files: &[(&str, &str)], line: &str, code: i32, parts: &[&str]) {
     let folder = folder();
     for (name, contents) in files {
         fs::write(folder.path().join(name), contents).unwrap();
