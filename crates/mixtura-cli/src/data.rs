@@ -2,7 +2,6 @@
 
 use clap::Args;
 use mixtura::Rows;
-use mixtura::rows::{Normalization, Summary};
 use mixtura_io::{Input, ModelFile, ReadOptions, Table};
 
 use crate::talk;
@@ -24,13 +23,6 @@ pub(crate) struct DataArguments {
     /// What separates the values of a text file [default: guessed]
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter, help_heading = "Data")]
     pub delimiter: Option<u8>,
-}
-
-/// The rows with each column mapped to [0, 1].
-pub(crate) fn normalized(rows: Rows<'static>) -> anyhow::Result<Rows<'static>> {
-    let summary = Summary::of(&rows)?;
-    let map = Normalization::to_unit_interval(&summary.minimum, &summary.maximum);
-    Ok(rows.with_normalization(map))
 }
 
 fn delimiter(text: &str) -> Result<u8, String> {

@@ -17,18 +17,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod atomic;
+mod bounds;
 mod error;
-mod input;
 mod model;
 mod place;
+
+#[cfg(feature = "tables")]
+mod input;
+#[cfg(feature = "tables")]
 mod read;
+#[cfg(feature = "tables")]
 mod table;
+#[cfg(feature = "tables")]
 mod write;
 
+pub use atomic::{AtomicFile, same_file, write_file};
+pub use bounds::{BoundsReport, Certainty};
 pub use error::Error;
-pub use input::Input;
 pub use model::{FitRecord, ModelFile};
 pub use place::{Column, Place};
-pub use read::read;
-pub use table::{LabelColumn, ReadOptions, Table};
-pub use write::{AtomicFile, TableColumns, TableWriter, same_file, write_file};
+
+#[cfg(feature = "tables")]
+pub use {
+    input::Input,
+    read::read,
+    table::{LabelColumn, ReadOptions, Table},
+    write::{TableColumns, TableWriter},
+};

@@ -6,11 +6,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mixtura::family::Family;
-use mixtura::pass::Threads;
-use mixtura::theory::{Bounds, Demand, Proximity, least_weight};
-use mixtura::{Mixture, Rows, with_mixture};
-use mixtura_io::{Input, ModelFile};
-use serde_json::{Map, Value, json};
+use mixtura::theory::{Bounds, Proximity, least_weight};
+use mixtura::with_mixture;
+use mixtura_io::{BoundsReport, Certainty, Input, ModelFile};
 
 use crate::arguments::{Format, positive, probability, threads};
 use crate::data::DataArguments;
@@ -18,11 +16,6 @@ use crate::failure::Usage;
 use crate::progress::spinner;
 use crate::table::{Aligned, number};
 use crate::{interrupt, output, talk};
-
-/// Confidence of the paper's bound on the distance between means.
-const PAPER_CONFIDENCE: f64 = 0.99;
-/// Confidence that all statements hold, if nothing else is asked for.
-const DEFAULT_CONFIDENCE: f64 = 0.99;
 
 /// How far stochastic EM's update can be from EM's: Theorems 1–3 of the paper for this data and model
 ///
@@ -72,19 +65,6 @@ pub(crate) struct BoundsArguments {
     quiet: bool,
 }
 
-/// What was measured and stated.
-struct Report<F: Family> {
-    proximity: Proximity<F>,
-    bounds: Bounds,
-    /// With which all statements hold, if that was asked for.
-    confidence: Option<f64>,
-    /// The paper's distance of means, in the data's units and with columns mapped to [0, 1].
-    distance: [Vec<f64>; 2],
-    /// The per cent that were asked about, and the rows it takes.
-    within: f64,
-    demand: Demand,
-}
-
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     if arguments.weights.is_some() {
@@ -102,12 +82,12 @@ pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     interrupt::check()?;
     let sweeping = spinner("two sweeps of the rows".into(), arguments.quiet);
     let (json, table) = with_mixture!(&file.model, model => {
-        let report = report(arguments, model, &rows)?;
+        let report = BoundsReport::measure(model, &rows, arguments.certainty(), arguments.within)?;
         sweeping.finish_and_clear();
         if !arguments.quiet {
             warn(&report);
         }
-        (to_json(&report), to_table(&report))
+        (report.to_json(), to_table(&report))
     });
     let to_file = arguments.output.is_some() && arguments.format.is_none();
     let text = match output::format(arguments.format) {
@@ -118,30 +98,15 @@ pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn report<F: Family>(arguments: &BoundsArguments, model: &Mixture<F>, rows: &Rows<'_>) -> anyhow::Result<Report<F>> {
-    let proximity = Proximity::measure(&Threads::new(rows)?, model)?;
-    let confidence =
-        if arguments.delta.is_some() { None } else { Some(arguments.confidence.unwrap_or(DEFAULT_CONFIDENCE)) };
-    let delta = match (arguments.delta, confidence) {
-        (Some(delta), _) => delta,
-        (None, confidence) => proximity.delta_for_all(confidence.unwrap_or(DEFAULT_CONFIDENCE))?,
-    };
-    let own = vec![1.0; proximity.n_columns()];
-    Ok(Report {
-        bounds: proximity.bounds(delta)?,
-        distance: [
-            proximity.euclidean_mean_bounds(PAPER_CONFIDENCE, &own)?,
-            proximity.euclidean_mean_bounds(PAPER_CONFIDENCE, &proximity.spread)?,
-        ],
-        within: arguments.within,
-        demand: proximity.demand(arguments.within / 100.0, delta)?,
-        confidence,
-        proximity,
-    })
+impl BoundsArguments {
+    fn certainty(&self) -> Certainty {
+        let each = self.delta.map(Certainty::Each);
+        each.or(self.confidence.map(Certainty::All)).unwrap_or_default()
+    }
 }
 
 /// Says which components have no bound.
-fn warn<F: Family>(report: &Report<F>) {
+fn warn<F: Family>(report: &BoundsReport<F>) {
     let without: Vec<String> =
         (0..report.bounds.valid.len()).filter(|&k| !report.bounds.valid[k]).map(|k| k.to_string()).collect();
     if !without.is_empty() {
@@ -155,94 +120,9 @@ fn warn<F: Family>(report: &Report<F>) {
     }
 }
 
-/// A number, or null where it is not finite.
-fn value(x: f64) -> Value {
-    serde_json::Number::from_f64(x).map_or(Value::Null, Value::Number)
-}
-
-/// Numbers as nested lists of a shape.
-fn nested(values: &[f64], shape: &[usize]) -> Value {
-    match shape {
-        [] => value(values[0]),
-        [n, rest @ ..] => {
-            let size = values.len() / n.max(&1);
-            Value::Array((0..*n).map(|i| nested(&values[i * size..][..size], rest)).collect())
-        }
-    }
-}
-
-/// The fields of the contract, and after them what else is known.
-fn to_json<F: Family>(report: &Report<F>) -> Value {
-    let Report { proximity, bounds, .. } = report;
-    let (k, d) = (proximity.n_components(), proximity.n_columns());
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| fields.insert(name.into(), value);
-    // A component without a bound has none at all.
-    let bound = |values: &[f64], shape: &[usize]| {
-        let mut all = nested(values, shape);
-        for (entry, valid) in all.as_array_mut().into_iter().flatten().zip(&bounds.valid) {
-            if !valid {
-                *entry = Value::Null;
-            }
-        }
-        all
-    };
-    let optional = |values: Option<&Vec<f64>>| values.map_or(Value::Null, |values| nested(values, &[k, d, d]));
-    put("delta", value(bounds.delta));
-    put("confidence", report.confidence.map_or(Value::Null, value));
-    put("rows", json!(proximity.n_rows));
-    put("spread", nested(&proximity.spread, &[d]));
-    put("responsibility", nested(&proximity.responsibility, &[k]));
-    put("lambda_weight", nested(&bounds.lambda_weight, &[k]));
-    put("valid", json!(bounds.valid));
-    put("tau", nested(&proximity.tau, &[k, d]));
-    put("rho", optional(proximity.rho.as_ref()));
-    put("weight_bound", bound(&bounds.weight, &[k]));
-    put("mean_bound", bound(&bounds.mean, &[k, d]));
-    put("covariance_bound", bounds.covariance.as_ref().map_or(Value::Null, |values| bound(values, &[k, d, d])));
-    let typical = proximity.typical();
-    put("typical_weight", nested(&typical.weight, &[k]));
-    put("typical_mean", nested(&typical.mean, &[k, d]));
-    put("typical_covariance", optional(typical.covariance.as_ref()));
-    put("weights", nested(&proximity.update.weights, &[k]));
-    for ((name, shape), parameters) in F::shapes(k, d).iter().zip(proximity.update.components.parameters()) {
-        // Full covariances as they are, even where singular.
-        let raw = proximity.covariances.as_ref().filter(|_| *name == "covariances");
-        put(name, nested(raw.map_or(parameters, Vec::as_slice), shape));
-    }
-    put("mean_log_likelihood", value(proximity.mean_ln_likelihood));
-    put("lambda_mean", nested(&proximity.lambda_mean(bounds.delta), &[k, d]));
-    put(
-        "lambda_covariance",
-        proximity.lambda_covariance(bounds.delta).as_ref().map_or(Value::Null, |l| nested(l, &[k, d, d])),
-    );
-    put(
-        "euclidean_mean_bound",
-        json!({
-            "confidence": PAPER_CONFIDENCE,
-            "own_units": nested(&report.distance[0], &[k]),
-            "columns_mapped_to_unit_interval": nested(&report.distance[1], &[k]),
-            "largest_possible_when_mapped": value((d as f64).sqrt()),
-        }),
-    );
-    put(
-        "least_weight",
-        json!({"lambda_weight": 0.5, "weight": value(least_weight(proximity.n_rows, bounds.delta, 0.5))}),
-    );
-    put(
-        "rows_needed",
-        json!({
-            "within": value(report.within / 100.0),
-            "weight": nested(&report.demand.weight, &[k]),
-            "mean": nested(&report.demand.mean, &[k]),
-        }),
-    );
-    Value::Object(fields)
-}
-
 /// A line for each component, and what it means.
-fn to_table<F: Family>(report: &Report<F>) -> String {
-    let Report { proximity, bounds, .. } = report;
+fn to_table<F: Family>(report: &BoundsReport<F>) -> String {
+    let BoundsReport { proximity, bounds, .. } = report;
     let (n, typical) = (proximity.n_columns(), proximity.typical());
     let within = format!("{} %", report.within);
     let mut weights = Aligned::new(["component", "weight", "bound", "typical", "λ_w", &format!("rows for {within}")]);
@@ -273,7 +153,7 @@ fn to_table<F: Family>(report: &Report<F>) -> String {
         proximity.n_rows,
         proximity.n_components()
     );
-    let how_sure = match report.confidence {
+    let how_sure = match report.confidence() {
         Some(confidence) => format!(
             "all {} statements hold with probability {confidence}, each fails with at most {}",
             proximity.n_statements(),
@@ -285,11 +165,12 @@ fn to_table<F: Family>(report: &Report<F>) -> String {
     write!(
         text,
         "Weights (Theorem 1; {how_sure})\n\n{}\n\
-         Means, Euclidean distance (Theorem 2; all {} hold with probability {PAPER_CONFIDENCE};\n\
+         Means, Euclidean distance (Theorem 2; all {} hold with probability {};\n\
          Γ is the largest possible with columns mapped to [0, 1])\n\n{}\n\
          A component of weight {} or more has λ_w ≤ 1/2 on so many rows.\n",
         weights.to_text(),
         proximity.n_components(),
+        BoundsReport::<F>::PAPER_CONFIDENCE,
         means.to_text(),
         number(least)
     )

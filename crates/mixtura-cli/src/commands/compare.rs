@@ -7,11 +7,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use mixtura::rows::Normalization;
-use mixtura_paper::comparison::{Comparison, Files, PageSettings, Plan, Summary, compare, page};
-use serde_json::json;
+use mixtura_paper::comparison::{Comparison, Files, Plan, Publication, Summary, compare};
 
 use crate::arguments::{Format, Init, at_least_one, not_negative, positive, probability, threads};
-use crate::data::{DataArguments, normalized};
+use crate::data::DataArguments;
 use crate::failure::Usage;
 use crate::progress::{Countdown, spinner};
 use crate::table::{Aligned, counted, number};
@@ -104,7 +103,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     }
     let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
     let table = arguments.data.read(None, None)?;
-    let rows = if arguments.normalize { normalized(table.rows)? } else { table.rows };
+    let rows = if arguments.normalize { table.rows.normalized()? } else { table.rows };
     reading.finish_and_clear();
     make_folder(&arguments.output)?;
 
@@ -118,9 +117,10 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(interrupt::EXIT_CODE));
     }
     let summary = Summary::of(&comparison);
-    let index = write(arguments, &comparison, &summary, &files)?;
+    let published = arguments.publication(&comparison, &summary);
+    let index = write(&arguments.output, &published, &files)?;
     let text = match output::format(arguments.format) {
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&to_json(arguments, &comparison, &summary))?),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(&published.to_json())?),
         Format::Table => to_table(&comparison, &summary),
     };
     output::text(None, &text)?;
@@ -150,6 +150,16 @@ impl CompareArguments {
         }
     }
 
+    fn publication<'a>(&self, comparison: &'a Comparison, summary: &'a Summary) -> Publication<'a> {
+        Publication {
+            comparison,
+            summary,
+            data: self.data.data.to_string(),
+            normalized: self.normalize,
+            command: self.command(),
+        }
+    }
+
     /// The words that repeat this comparison.
     fn command(&self) -> String {
         let init = clap::ValueEnum::to_possible_value(&self.init).map(|value| value.get_name().to_string());
@@ -173,52 +183,12 @@ fn make_folder(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Writes page, summary, curves and figures; returns the page's path.
-fn write(
-    arguments: &CompareArguments,
-    comparison: &Comparison,
-    summary: &Summary,
-    files: &Files,
-) -> anyhow::Result<PathBuf> {
-    let folder = &arguments.output;
-    let settings = PageSettings {
-        title: "EM and stochastic EM".into(),
-        data: format!(
-            "{}: {} rows × {} columns, {} components",
-            arguments.data.data, comparison.n_rows, comparison.n_columns, comparison.plan.n_components
-        ),
-        units: if arguments.normalize { "columns mapped to [0, 1]".into() } else { "the data's units".into() },
-        footer: format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), arguments.command()),
-    };
-    let page = page(comparison, summary, &settings);
-    let figures = folder.join("figures");
-    make_folder(&figures)?;
-    for figure in page.figures() {
-        mixtura_io::write_file(&figures.join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
-    }
-    for (name, text) in files.all() {
+fn write(folder: &Path, publication: &Publication<'_>, files: &Files) -> anyhow::Result<PathBuf> {
+    make_folder(&folder.join("figures"))?;
+    for (name, text) in publication.documents(files) {
         mixtura_io::write_file(&folder.join(name), text.as_bytes())?;
     }
-    let json = format!("{}\n", serde_json::to_string_pretty(&to_json(arguments, comparison, summary))?);
-    mixtura_io::write_file(&folder.join("summary.json"), json.as_bytes())?;
-    let index = folder.join("index.html");
-    mixtura_io::write_file(&index, page.to_html().as_bytes())?;
-    Ok(index)
-}
-
-fn to_json(arguments: &CompareArguments, comparison: &Comparison, summary: &Summary) -> serde_json::Value {
-    json!({
-        "format": "mixtura-comparison",
-        "version": 1,
-        "mixtura": env!("CARGO_PKG_VERSION"),
-        "command": arguments.command(),
-        "rows": comparison.n_rows,
-        "columns": comparison.n_columns,
-        "normalized": arguments.normalize,
-        "threads": comparison.n_threads,
-        "plan": comparison.plan,
-        "spread": comparison.spread,
-        "summary": summary,
-    })
+    Ok(folder.join(Publication::INDEX))
 }
 
 /// Everything that fits on a terminal.

@@ -16,7 +16,6 @@ use mixtura_paper::evaluation::{
 use serde_json::json;
 
 use crate::arguments::threads;
-use crate::data::normalized;
 use crate::failure::Hinted;
 use crate::progress::Countdown;
 use crate::{interrupt, output, talk};
@@ -118,7 +117,7 @@ fn rows_of(set: &DataSet, folder: &Path) -> anyhow::Result<Option<Rows<'static>>
         return Ok(None);
     }
     let table = mixtura_io::read(&Input::Path(path), &ReadOptions::default())?;
-    Ok(Some(normalized(table.rows)?))
+    Ok(Some(table.rows.normalized()?))
 }
 
 /// Keeps finished starts as files.

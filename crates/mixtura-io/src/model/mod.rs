@@ -164,7 +164,8 @@ fn parameters<F: Family>(components: &F) -> serde_json::Map<String, Value> {
     named.map(|((name, shape), values)| (name.to_owned(), nested(values, &shape))).collect()
 }
 
-fn nested(values: &[f64], shape: &[usize]) -> Value {
+/// Numbers as nested lists of a shape; null where they are not finite.
+pub(crate) fn nested(values: &[f64], shape: &[usize]) -> Value {
     match shape {
         [] => Value::from(values[0]),
         [n, inner @ ..] => {

@@ -1,7 +1,6 @@
 //! Writes tables batch by batch, in the format that the output file's extension names.
 
 mod arrow;
-mod atomic;
 mod csv;
 mod gather;
 mod npy;
@@ -14,11 +13,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use self::arrow::ArrowSink;
-pub use self::atomic::{AtomicFile, same_file, write_file};
 use self::csv::CsvSink;
 use self::npy::NpySink;
 use self::parquet::ParquetSink;
-use crate::{Error, input};
+use crate::{AtomicFile, Error, input};
 
 /// The extensions of tables that can be written, for messages.
 const KNOWN: &str = ".csv, .csv.gz, .parquet, .arrow, .feather, .arrows and .npy";

@@ -5,6 +5,7 @@ mod digest;
 mod files;
 pub(crate) mod page;
 mod progress;
+mod publication;
 mod run;
 mod summary;
 
@@ -13,6 +14,7 @@ pub use digest::{Differences, Repairs, StartDigest};
 pub use files::Files;
 pub use page::{PageSettings, page};
 pub use progress::{Progress, Watcher};
+pub use publication::Publication;
 pub use run::{BoundRound, StartResult, Trace};
 pub use summary::{Outcome, Summary};
 

@@ -46,6 +46,10 @@ pub struct Specimen {
     pub em_milliseconds: f64,
     /// And of SEM.
     pub sem_milliseconds: f64,
+    /// Multiplications of a round of EM as the paper counts them, 2KND².
+    pub em_multiplications: f64,
+    /// And of SEM, KND².
+    pub sem_multiplications: f64,
 }
 
 impl Specimen {
@@ -55,16 +59,22 @@ impl Specimen {
     }
 }
 
-/// The mixtures that are looked at: several D, K and parameter vectors, both kinds of weights.
+/// The mixtures that are looked at: several D and K, several parameter vectors for each, both kinds of weights, and
+/// several N from each parameter vector.
 pub fn specimen_plans(scale: Scale) -> Vec<SpecimenPlan> {
-    let (shapes, seeds, n_rows): (&[(usize, usize)], u64, usize) = match scale {
-        Scale::Quick => (&[(2, 3), (5, 5), (10, 10), (20, 5)], 1, 20_000),
-        Scale::Full => (&[(2, 3), (2, 10), (5, 5), (5, 20), (10, 3), (10, 10), (20, 10), (50, 5)], 3, 100_000),
+    let (shapes, seeds, sizes): (&[(usize, usize)], u64, &[usize]) = match scale {
+        Scale::Quick => (&[(2, 3), (5, 5), (10, 10), (20, 5)], 2, &[5_000, 50_000]),
+        Scale::Full => {
+            (&[(2, 3), (2, 10), (5, 5), (5, 20), (10, 3), (10, 10), (20, 10), (50, 5)], 3, &[10_000, 100_000])
+        }
     };
     let mut plans = Vec::new();
     for &(n_columns, n_components) in shapes {
         for balance in [Balance::Balanced, Balance::Unbalanced] {
-            plans.extend((1..=seeds).map(|seed| SpecimenPlan { n_columns, n_components, n_rows, balance, seed }));
+            for seed in 1..=seeds {
+                let plan = |&n_rows| SpecimenPlan { n_columns, n_components, n_rows, balance, seed };
+                plans.extend(sizes.iter().map(plan));
+            }
         }
     }
     plans
@@ -97,6 +107,8 @@ pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Spe
         mean_difference: summary.last_difference.matched.mean / summary.gamma_mean,
         em_milliseconds: 1e3 * summary.time.em_seconds,
         sem_milliseconds: 1e3 * summary.time.sem_seconds,
+        em_multiplications: summary.time.em_multiplications,
+        sem_multiplications: summary.time.sem_multiplications,
     }))
 }
 

@@ -5,6 +5,7 @@ mod event;
 mod guard;
 mod leap;
 mod observer;
+mod online;
 mod options;
 mod run;
 mod stage;
@@ -13,6 +14,7 @@ mod update;
 
 pub use event::{Event, EventKind};
 pub use observer::{Observer, Quiet};
+pub use online::{Gains, Online};
 pub use options::{Algorithm, Options, SemResult};
 pub use run::{Run, State};
 pub use termination::Termination;
@@ -23,7 +25,6 @@ use serde::{Deserialize, Serialize};
 use self::guard::{Attempt, guarded};
 use crate::family::{Family, Floor};
 use crate::pass::{Engine, Threads};
-use crate::start::start as first_model;
 use crate::{Error, FullGaussian, Mixture, Rows, Start};
 
 /// What a fit found.
@@ -74,7 +75,7 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
     check_components(engine, n_components, start)?;
     let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
     let restart = |restart: u64| -> Result<Attempt<F>, Error> {
-        let model = first_model(engine, n_components, start, (options.seed, restart), &floor)?;
+        let model = start.first_model(engine, n_components, (options.seed, restart), &floor)?;
         let mut run = Run::new(State::new(model.clone(), restart, floor.clone()));
         run.go(engine, options, observer)?;
         let attempt = Attempt { run, observed: restart };

@@ -31,23 +31,10 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
     let round = state.round + 1;
     let mut n_repairs = 0;
     for (k, (fate, outcome)) in fates.iter().zip(&outcomes).enumerate() {
-        let of_fate = match fate {
-            Fate::Estimate => None,
-            Fate::Blend { .. } => Some(EventKind::Blended),
-            Fate::Reseed(_) => Some(EventKind::Reseeded),
-            Fate::Keep => Some(EventKind::ParametersKept),
-        };
-        let of_outcome = match outcome {
-            Outcome::Done => None,
-            Outcome::Rough => {
-                state.repaired = Some(round);
-                None
-            }
-            Outcome::Clipped => Some(EventKind::Clipped),
-            Outcome::Kept => Some(EventKind::CovarianceKept),
-            Outcome::Recentred => Some(EventKind::Recentred),
-        };
-        for kind in of_fate.into_iter().chain(of_outcome) {
+        if *outcome == Outcome::Rough {
+            state.repaired = Some(round);
+        }
+        for kind in kinds_of(fate, *outcome) {
             n_repairs += 1;
             record(&mut state.events, kind, Some(k), round);
             if kind.is_repair() {
@@ -61,6 +48,23 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
         state.average = None;
     }
     Ok(n_repairs)
+}
+
+/// What there is to record of a component's update.
+pub(super) fn kinds_of(fate: &Fate, outcome: Outcome) -> impl Iterator<Item = EventKind> {
+    let of_fate = match fate {
+        Fate::Estimate => None,
+        Fate::Blend { .. } => Some(EventKind::Blended),
+        Fate::Reseed(_) => Some(EventKind::Reseeded),
+        Fate::Keep => Some(EventKind::ParametersKept),
+    };
+    let of_outcome = match outcome {
+        Outcome::Done | Outcome::Rough => None,
+        Outcome::Clipped => Some(EventKind::Clipped),
+        Outcome::Kept => Some(EventKind::CovarianceKept),
+        Outcome::Recentred => Some(EventKind::Recentred),
+    };
+    of_fate.into_iter().chain(of_outcome)
 }
 
 /// SAEM's statistics, s ← (1 − γ)s + γ·new, as a multiple: gains γ = 1/j weigh all rounds of the
@@ -120,7 +124,7 @@ fn drawn_row<F: Family, E: Engine<F>>(
 
 /// Shares of the total weight; 1/K for a reseeded component, the previous weight for a kept one,
 /// and the others scaled to what is left.
-fn mixing_weights<M: Moments>(previous: &[f64], moments: &M, weight: f64, fates: &[Fate]) -> Vec<f64> {
+pub(super) fn mixing_weights<M: Moments>(previous: &[f64], moments: &M, weight: f64, fates: &[Fate]) -> Vec<f64> {
     let n_components = previous.len();
     let fixed = |k: usize| match fates[k] {
         Fate::Reseed(_) => Some(1.0 / n_components as f64),

@@ -210,6 +210,12 @@ impl<'a> Rows<'a> {
         self
     }
 
+    /// Sees each column mapped to [0, 1]; the stored values stay as they are. Cost: one sweep.
+    pub fn normalized(self) -> Result<Self, Error> {
+        let summary = Summary::of(&self)?;
+        Ok(self.with_normalization(Normalization::to_unit_interval(&summary.minimum, &summary.maximum)))
+    }
+
     /// The same rows as they are stored, borrowed.
     pub fn without_normalization(&self) -> Rows<'_> {
         let values = match &self.values {

@@ -4,8 +4,8 @@ mod clusters;
 mod random;
 mod short;
 
-use crate::family::{Family, Fate, Floor, Moments};
-use crate::pass::{Assignment, Engine, Pass, Precision, Threads};
+use crate::family::{Family, Fate, Floor, Moments, Outcome};
+use crate::pass::{Assignment, Engine, Pass, Precision, Tally, Threads};
 use crate::random::{Address, Purpose};
 use crate::{Error, Mixture, Rows};
 
@@ -27,43 +27,58 @@ pub enum Start<F: Family> {
     Labels,
 }
 
-/// Makes the model that restart `restart` starts from.
-pub(crate) fn start<F: Family, E: Engine<F>>(
-    engine: &E,
-    n_components: usize,
-    start: &Start<F>,
-    (seed, restart): (u64, u64),
-    floor: &Floor,
-) -> Result<Mixture<F>, Error> {
-    let address = Address { seed, restart, round: 0, purpose: Purpose::Start };
-    match start {
-        Start::Model(model) => {
-            let (n_model, n_data) = (model.components.n_columns(), engine.summary().mean.len());
-            if n_model != n_data {
-                return Err(Error::Width { n_model, n_data });
+impl<F: Family> Start<F> {
+    /// The model that restart `restart` of a fit with this seed begins with.
+    ///
+    /// ```
+    /// use mixtura::family::Floor;
+    /// use mixtura::pass::{Source, Threads};
+    /// use mixtura::{FullGaussian, Rows, Start};
+    ///
+    /// let rows = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
+    /// let engine = Threads::<FullGaussian>::new(&rows)?;
+    /// let floor = Floor::new(engine.summary(), 1e-9, 0.0);
+    /// let model = Start::KmeansPlusPlus.first_model(&engine, 2, (0, 0), &floor)?;
+    /// assert_eq!(model.weights, [0.5, 0.5]);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn first_model<E: Engine<F>>(
+        &self,
+        engine: &E,
+        n_components: usize,
+        (seed, restart): (u64, u64),
+        floor: &Floor,
+    ) -> Result<Mixture<F>, Error> {
+        let address = Address { seed, restart, round: 0, purpose: Purpose::Start };
+        match self {
+            Start::Model(model) => {
+                let (n_model, n_data) = (model.components.n_columns(), engine.summary().mean.len());
+                if n_model != n_data {
+                    return Err(Error::Width { n_model, n_data });
+                }
+                Ok(model.clone())
             }
-            Ok(model.clone())
+            // One component has no neighbour to take its width from: the data's covariance.
+            Start::Random if n_components == 1 => {
+                let sample = engine.sample(clusters::sample_size(1, floor.scale.len()), &mut address.item(0))?;
+                let labels = vec![0; sample.n_rows()];
+                of_labelled(&sample.with_labels(labels)?, 1, floor)
+            }
+            Start::Random => {
+                let centres = random::distinct_rows(engine, n_components, address)?;
+                let unit = vec![1.0; floor.scale.len()];
+                Ok(equally_weighted(F::about(&centres, &unit, floor)))
+            }
+            Start::KmeansPlusPlus => {
+                of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor)
+            }
+            Start::ShortEm => match short::short_em(engine, n_components, address, floor)? {
+                Some(model) => Ok(model),
+                // Mostly repeats: clusters look at distinct rows then.
+                None => of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor),
+            },
+            Start::Labels => of_engine_labels(engine, n_components, floor),
         }
-        // One component has no neighbour to take its width from: the data's covariance.
-        Start::Random if n_components == 1 => {
-            let sample = engine.sample(clusters::sample_size(1, floor.scale.len()), &mut address.item(0))?;
-            let labels = vec![0; sample.n_rows()];
-            of_labelled(&sample.with_labels(labels)?, 1, floor)
-        }
-        Start::Random => {
-            let centres = random::distinct_rows(engine, n_components, address)?;
-            let unit = vec![1.0; floor.scale.len()];
-            Ok(equally_weighted(F::about(&centres, &unit, floor)))
-        }
-        Start::KmeansPlusPlus => {
-            of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor)
-        }
-        Start::ShortEm => match short::short_em(engine, n_components, address, floor)? {
-            Some(model) => Ok(model),
-            // Mostly repeats: clusters look at distinct rows then.
-            None => of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor),
-        },
-        Start::Labels => of_engine_labels(engine, n_components, floor),
     }
 }
 
@@ -78,6 +93,18 @@ fn of_labelled<F: Family>(rows: &Rows<'_>, n_components: usize, floor: &Floor) -
     of_engine_labels(&engine, n_components, floor)
 }
 
+/// The mixture that maximises the likelihood of labelled rows, and what became of each component; every label
+/// below K needs a row. A group whose covariance is singular is reported as `Kept`, and its covariance is none.
+pub fn maximum_of_labels<F: Family, E: Engine<F>>(
+    engine: &E,
+    n_components: usize,
+    floor: &Floor,
+) -> Result<(Mixture<F>, Vec<Outcome>), Error> {
+    let (anywhere, tally) = tally_of_labels(engine, n_components, floor)?;
+    let (components, outcomes) = anywhere.maximize(&tally.moments, &vec![Fate::Estimate; n_components], floor);
+    Ok((Mixture { weights: shares(&tally, n_components), components }, outcomes))
+}
+
 /// The components of an engine's labelled rows: one update from statistics, with too small groups
 /// blended with a spherical component about their mean.
 fn of_engine_labels<F: Family, E: Engine<F>>(
@@ -85,23 +112,8 @@ fn of_engine_labels<F: Family, E: Engine<F>>(
     n_components: usize,
     floor: &Floor,
 ) -> Result<Mixture<F>, Error> {
-    // The statistics of labelled rows do not depend on the model, only on what they are taken about.
-    let centre = engine.summary().centre.clone();
-    let everywhere: Vec<f64> = (0..n_components).flat_map(|_| centre.iter().copied()).collect();
-    let model = equally_weighted(F::about(&everywhere, &floor.scale, floor));
-    let tally = engine.run(&Pass {
-        model: model.clone(),
-        centre,
-        assignment: Assignment::Given,
-        precision: Precision::Double,
-    })?;
-    for label in 0..n_components {
-        if tally.moments.weight(label) == 0.0 {
-            return Err(Error::EmptyLabel { label });
-        }
-    }
-    let fates = vec![Fate::Estimate; n_components];
-    let (estimated, _) = model.components.maximize(&tally.moments, &fates, floor);
+    let (anywhere, tally) = tally_of_labels(engine, n_components, floor)?;
+    let (estimated, _) = anywhere.maximize(&tally.moments, &vec![Fate::Estimate; n_components], floor);
     let previous = F::about(&estimated.centres(), &floor.scale, floor);
     let least = previous.least_rows();
     let fates: Vec<Fate> = (0..n_components)
@@ -111,6 +123,27 @@ fn of_engine_labels<F: Family, E: Engine<F>>(
         })
         .collect();
     let (components, _) = previous.maximize(&tally.moments, &fates, floor);
-    let weights = (0..n_components).map(|k| tally.moments.weight(k) / tally.weight).collect();
-    Ok(Mixture { weights, components })
+    Ok(Mixture { weights: shares(&tally, n_components), components })
+}
+
+/// The statistics of labelled rows, and some components to estimate others from.
+fn tally_of_labels<F: Family, E: Engine<F>>(
+    engine: &E,
+    n_components: usize,
+    floor: &Floor,
+) -> Result<(F, Tally<F::Moments>), Error> {
+    // The statistics do not depend on the model, only on what they are taken about.
+    let centre = engine.summary().centre.clone();
+    let everywhere: Vec<f64> = (0..n_components).flat_map(|_| centre.iter().copied()).collect();
+    let model = equally_weighted(F::about(&everywhere, &floor.scale, floor));
+    let pass = Pass { model, centre, assignment: Assignment::Given, precision: Precision::Double };
+    let tally = engine.run(&pass)?;
+    if let Some(label) = (0..n_components).find(|&label| tally.moments.weight(label) == 0.0) {
+        return Err(Error::EmptyLabel { label });
+    }
+    Ok((pass.model.components, tally))
+}
+
+fn shares<M: Moments>(tally: &Tally<M>, n_components: usize) -> Vec<f64> {
+    (0..n_components).map(|k| tally.moments.weight(k) / tally.weight).collect()
 }

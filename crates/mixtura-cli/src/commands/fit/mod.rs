@@ -17,7 +17,6 @@ pub(crate) use self::announce::name;
 pub(crate) use self::arguments::FitArguments;
 use super::show;
 use crate::arguments::Format;
-use crate::data::normalized;
 use crate::failure::Usage;
 use crate::progress::{Watch, spinner};
 use crate::{interrupt, output, talk};
@@ -99,7 +98,7 @@ fn prepare(arguments: &FitArguments, table: Table) -> anyhow::Result<Rows<'stati
     if !arguments.normalize {
         return Ok(table.rows);
     }
-    normalized(table.rows)
+    Ok(table.rows.normalized()?)
 }
 
 fn start<F: Family>(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) -> anyhow::Result<Start<F>>

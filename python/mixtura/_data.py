@@ -1,0 +1,82 @@
+"""Brings data in as the fitting code wants them, and draws seeds."""
+
+from __future__ import annotations
+
+import copy
+import json
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+Array = NDArray[Any]
+_FLOATS = [np.float64, np.float32]
+
+
+def rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> Array:
+    """A C-contiguous matrix in double or single precision; the same memory if `X` is one already.
+
+    Tables keep their column names as `feature_names_in_`, and are copied once, straight into the matrix.
+    """
+    options: dict[str, Any] = {"dtype": _FLOATS, "order": "C", "ensure_min_samples": least}
+    if _is_columnar(X):
+        # Names and number of columns are checked on the table, values on the matrix.
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return check_array(_from_columns(X), estimator=estimator, input_name="X", **options)
+    return _aligned(validate_data(estimator, X, reset=reset, **options))
+
+
+def matrix(X: Any) -> Array:
+    """The same without an estimator."""
+    return _aligned(check_array(_from_columns(X) if _is_columnar(X) else X, dtype=_FLOATS, order="C", input_name="X"))
+
+
+def weights_of(sample_weight: Any, X: Array) -> NDArray[np.float64] | None:
+    """Weights of the rows, none if there are none."""
+    if sample_weight is None:
+        return None
+    checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return np.ascontiguousarray(checked)
+
+
+def seed_of(random_state: Any, *, advance: bool) -> int:
+    """A seed for our own draws: an integer stands for itself, as on the command line.
+
+    Of a generator, one number is drawn; if it must not `advance`, of a copy.
+    """
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    generator = check_random_state(random_state)
+    if not advance:
+        generator = copy.deepcopy(generator)
+    return int(generator.randint(np.iinfo(np.int32).max))
+
+
+def record_of(model: Any) -> dict[str, Any]:
+    """How a model was fitted, as its file says; empty if that is not known."""
+    text = model.fit_record
+    return {} if text is None else json.loads(text)
+
+
+def _aligned(X: Array) -> Array:
+    return np.require(X, requirements=["C", "A"])
+
+
+def _is_columnar(X: Any) -> bool:
+    """Whether it is a table of Arrow columns: polars, pyarrow."""
+    return hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc") and hasattr(X, "columns")
+
+
+def _from_columns(X: Any) -> Array:
+    """The columns of a table, each written straight to its place."""
+    is_pyarrow = hasattr(X, "column_names")
+    columns = list(X.columns if is_pyarrow else X.get_columns())
+    single = bool(columns) and all("float32" in str(column.dtype if not is_pyarrow else column.type).lower() or
+                                   (is_pyarrow and str(column.type) == "float") for column in columns)
+    out = np.empty((len(X), len(columns)), dtype=np.float32 if single else np.float64)
+    for at, column in enumerate(columns):
+        out[:, at] = column.to_numpy()
+    return out

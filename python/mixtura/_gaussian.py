@@ -1,0 +1,568 @@
+"""Gaussian mixtures with the interface of scikit-learn."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from sklearn import mixture
+from sklearn.base import _fit_context
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from . import _data
+from ._listen import Bar, Callback
+from ._methods import ModelMethods
+from ._mixtura import Collapsed, Model, Online, fit_once, of_labels
+
+Array = NDArray[Any]
+
+#: Our names of covariance structures, by scikit-learn's.
+STRUCTURES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
+#: Starts of our own: each is found in milliseconds, however many rows there are.
+FAST_STARTS = frozenset({"fast-kmeans", "paper", "short-em"})
+#: Algorithms that stop as scikit-learn's EM does.
+LAGGED = frozenset({"em", "cem"})
+
+
+class GaussianMixture(ModelMethods, mixture.GaussianMixture):  # type: ignore[misc]
+    """Gaussian mixture, a drop-in for `sklearn.mixture.GaussianMixture`.
+
+    Arguments that scikit-learn has mean what they mean there, with the same defaults, checks and warnings; from
+    the same start come the same numbers. Those below are our own, and keyword-only.
+
+    Parameters
+    ----------
+    n_components, covariance_type, tol, reg_covar, max_iter, n_init, weights_init, means_init, precisions_init, \
+random_state, warm_start, verbose, verbose_interval
+        As in scikit-learn.
+
+    init_params : {"kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"}
+        The first four are scikit-learn's, computed as it does. Ours take milliseconds on any number of rows:
+        "fast-kmeans" is k-means++ and a few rounds of k-means on a sample, "paper" draws means from the rows,
+        "short-em" is the best of several short runs on a sample. They leave no use for the `..._init` arguments.
+
+    algorithm : {"em", "sem", "cem", "saem", "auto"}, default "em"
+        "sem" draws each row's component from its posterior, in about half the time a round; "cem" takes the most
+        probable one; "saem" averages SEM's statistics; "auto" is SEM while it rises, then EM. EM and CEM stop as
+        scikit-learn does; the others by rules of their own (see docs/python.md), with `tol` as their tolerance.
+
+    result : {"average", "best", "last"}, default "average"
+        Which of SEM's models is the answer.
+
+    regularization : float, default 0
+        Least variance in units of a column's squared robust scale. 0 here, so that `reg_covar` alone acts.
+
+    accelerate : bool, default False
+        With "em" and "auto": extrapolate EM's steps where that does not lower the likelihood. Far fewer rounds; no
+        longer scikit-learn's trajectory, and it stops by the likelihood of the model that is returned.
+
+    learning_decay, learning_offset : float, defaults 0.6 and 0
+        Steps of `partial_fit`: batch t ≥ 2 counts for γ = (t + offset)^−decay, the first for 1.
+
+    n_threads : int or None, default None
+        Number of threads; None for all (or what OMP_NUM_THREADS allows). Changes no bit of the result.
+
+    callback : callable or None
+        Called after every round as `callback(round, log_likelihood)`, the mean over rows; something true stops.
+
+    progress : bool, default False
+        Show a bar, in a terminal or a notebook.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_, precisions_, precisions_cholesky_, converged_, n_iter_, lower_bound_, \
+lower_bounds_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    events_ : list of dict
+        Repairs and other things to know of: kind, component, first and last round, number of rounds.
+    reason_ : str
+        Why the fit ended: "converged", "flat" (SEM no longer rises), "round-limit" or "interrupted".
+    n_batches_ : int
+        After `partial_fit`: how many batches there were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mixtura import GaussianMixture
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = GaussianMixture(n_components=2, random_state=0).fit(X)
+    >>> model.means_
+    array([[10.,  2.],
+           [ 1.,  2.]])
+    >>> model.predict([[0, 0], [12, 3]])
+    array([1, 0])
+    """
+
+    weights_: Array
+    means_: Array
+    covariances_: Array
+    precisions_: Array
+    precisions_cholesky_: Array
+    converged_: bool
+    n_iter_: int
+    lower_bound_: float
+    lower_bounds_: list[float]
+    events_: list[dict[str, Any]]
+    reason_: str
+    n_batches_: int
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **mixture.GaussianMixture._parameter_constraints,
+        "init_params": [StrOptions({"kmeans", "random", "random_from_data", "k-means++"} | FAST_STARTS)],
+        "algorithm": [StrOptions({"em", "sem", "cem", "saem", "auto"})],
+        "result": [StrOptions({"average", "best", "last"})],
+        "regularization": [Interval(Real, 0.0, None, closed="left")],
+        "accelerate": ["boolean"],
+        "learning_decay": [Interval(Real, 0.0, 1.0, closed="both")],
+        "learning_offset": [Interval(Real, 0.0, None, closed="left")],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "callback": [callable, None],
+        "progress": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: Literal["full", "tied", "diag", "spherical"] = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        algorithm: Literal["em", "sem", "cem", "saem", "auto"] = "em",
+        result: Literal["average", "best", "last"] = "average",
+        regularization: float = 0.0,
+        accelerate: bool = False,
+        learning_decay: float = 0.6,
+        learning_offset: float = 0.0,
+        n_threads: int | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> None:
+        super().__init__(
+            n_components=n_components,
+            covariance_type=covariance_type,
+            tol=tol,
+            reg_covar=reg_covar,
+            max_iter=max_iter,
+            n_init=n_init,
+            init_params=init_params,
+            weights_init=weights_init,
+            means_init=means_init,
+            precisions_init=precisions_init,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            verbose_interval=verbose_interval,
+        )
+        self.algorithm = algorithm
+        self.result = result
+        self.regularization = regularization
+        self.accelerate = accelerate
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.n_threads = n_threads
+        self.callback = callback
+        self.progress = progress
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> GaussianMixture:
+        """Fits the model to rows, `n_init` times, and keeps the best.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            C-contiguous arrays of float64 or float32 are read where they are.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts: a weight of 2 is a row that stands there twice. SEM draws a component for
+            each of them if all weights are whole numbers, else one for all.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, sample_weight)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Fits the model and returns the most probable component of each row."""
+        rows = self._fit(X, sample_weight)
+        return self._model().predict(rows, self.n_threads)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X: Any, sample_weight: ArrayLike | None) -> Array:
+        X = _data.rows(self, X, reset=True, least=2)
+        weights = _data.weights_of(sample_weight, X)
+        self._check(X)
+        do_init = not (self.warm_start and hasattr(self, "converged_"))
+        previous = -np.inf if do_init else self.lower_bound_
+        self.converged_ = False
+        best: Mapping[str, Any] | None = None
+        random_state = check_random_state(self.random_state)
+        seed = _data.seed_of(self.random_state, advance=self.algorithm != "em")
+        for init in range(self.n_init if do_init else 1):
+            self._print_verbose_msg_init_beg(init)
+            start, ln_weight = self._start(X, weights, random_state) if do_init else self._attributes_as_start()
+            found = self._run(X, weights, start, (seed, init), {"previous": previous, "ln_weight": ln_weight})
+            if self.max_iter > 0:
+                self._print_verbose_msg_init_end(found["likelihood"], found["has_converged"])
+            if best is None or found["likelihood"] > best["likelihood"]:
+                best = found
+            if found["reason"] == "interrupted":
+                break
+        assert best is not None
+        self._take(best, X.dtype)
+        if best["reason"] == "round-limit" and self.max_iter > 0:
+            warnings.warn(
+                "Best performing initialization did not converge. Try different init parameters, or increase "
+                "max_iter, tol, or check for degenerate data.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return X
+
+    def _check(self, X: Array) -> None:
+        """Refuses what scikit-learn refuses, and what our own arguments cannot mean together."""
+        if X.shape[0] < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, "
+                f"n_samples = {X.shape[0]}"
+            )
+        given = [name for name in ("weights_init", "means_init", "precisions_init") if getattr(self, name) is not None]
+        if self.init_params in FAST_STARTS and given:
+            raise ValueError(f"init_params={self.init_params!r} leaves no use for {given[0]}.")
+        if self.accelerate and self.algorithm not in ("em", "auto"):
+            raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
+        self._check_parameters(X, xp=np)
+
+    def _settings(self, seed: int) -> dict[str, Any]:
+        return {
+            "algorithm": self.algorithm,
+            "result": self.result,
+            "accelerate": bool(self.accelerate),
+            "rounds": int(self.max_iter),
+            "tolerance": float(self.tol),
+            "restarts": 1,
+            "regularization": float(self.regularization),
+            "ridge": float(self.reg_covar),
+            "seed": seed,
+            "n_threads": self.n_threads,
+        }
+
+    def _run(
+        self, X: Array, weights: Array | None, start: Model | str, at: tuple[int, int], lag: dict[str, float]
+    ) -> Mapping[str, Any]:
+        """One fit from one start."""
+        seed, init = at
+        is_lagged = self.algorithm in LAGGED and not self.accelerate
+        with Bar(self.algorithm.upper(), self.max_iter, self.progress) as bar:
+            previous = lag["previous"]
+
+            def listen(_restart: int, round: int, likelihood: float) -> object:
+                nonlocal previous
+                change, previous = likelihood - previous, likelihood
+                if round > 0:
+                    self._print_verbose_msg_iter_end(round, change)
+                bar.move(round, f"log-likelihood {likelihood:.6f}")
+                return self.callback(round, likelihood) if self.callback is not None else None
+
+            is_heard = self.callback is not None or self.verbose > 0 or bar.is_shown
+            try:
+                return fit_once(
+                    X,
+                    weights,
+                    list(getattr(self, "feature_names_in_", [])),
+                    start,
+                    int(self.n_components),
+                    "gaussian",
+                    STRUCTURES[self.covariance_type],
+                    self._settings(seed),
+                    init,
+                    lag if is_lagged else None,
+                    listen if is_heard else None,
+                )
+            except Collapsed:
+                raise _collapse(X.dtype) from None
+
+    def _take(self, found: Mapping[str, Any], dtype: np.dtype[Any]) -> None:
+        """Makes what a fit found our own."""
+        self._show(found["model"], dtype)
+        self.converged_ = found["has_converged"]
+        self.n_iter_ = found["rounds"]
+        self.reason_ = found["reason"]
+        self.events_ = found["events"]
+        # Without a round there was no likelihood, which scikit-learn calls −∞.
+        is_lagged = self.algorithm in LAGGED and not self.accelerate
+        self.lower_bound_ = -np.inf if self.max_iter == 0 and is_lagged else found["likelihood"]
+        self.lower_bounds_ = list(found["likelihoods"])
+        for name in ("n_batches_", "_online"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    # ---- starts
+
+    def _start(self, X: Array, weights: Array | None, random_state: Any) -> tuple[Model | str, float]:
+        """Where a fit starts, and the logarithm of the sum that its weights had."""
+        if self.init_params in FAST_STARTS:
+            return self.init_params, 0.0
+        self._initialize_parameters(X, random_state, sample_weight=weights)
+        return self._attributes_as_start()
+
+    def _initialize_parameters(
+        self, X: Array, random_state: Any, xp: Any = None, sample_weight: Array | None = None
+    ) -> None:
+        """Computes the start as scikit-learn does, with the same draws, and sets the attributes.
+
+        A start that is a label for each row needs no matrix of responsibilities, unless `_initialize` is
+        overridden and wants one.
+        """
+        names = ("weights_init", "means_init", "precisions_init")
+        if all(getattr(self, name) is not None for name in names):
+            self._initialize(X, None)
+            return
+        is_plain = type(self)._initialize is GaussianMixture._initialize
+        n_rows, n_components = X.shape[0], self.n_components
+        if self.init_params == "kmeans":
+            clusters = KMeans(n_clusters=n_components, n_init=1, random_state=random_state)
+            labels = clusters.fit(X, sample_weight=sample_weight).labels_
+            if is_plain and self._initialize_from_labels(X, labels, sample_weight):
+                return
+            responsibilities = np.zeros((n_rows, n_components), dtype=X.dtype)
+            responsibilities[np.arange(n_rows), labels] = 1
+        elif self.init_params == "random":
+            drawn = random_state.uniform(size=(n_rows, n_components))
+            responsibilities = np.asarray(drawn, dtype=X.dtype)
+            responsibilities /= responsibilities.sum(axis=1)[:, np.newaxis]
+        else:
+            chosen = self._chosen_rows(X, random_state, sample_weight)
+            if is_plain and self.reg_covar > 0 and self.covariance_type != "tied":
+                self._initialize_about(X, chosen)
+                return
+            responsibilities = np.zeros((n_rows, n_components), dtype=X.dtype)
+            responsibilities[chosen, np.arange(n_components)] = 1
+            sample_weight = None
+        if sample_weight is not None:
+            # As if rows stood there as often as they count; scaled, so that their number stays.
+            responsibilities *= (sample_weight * (n_rows / sample_weight.sum()))[:, np.newaxis]
+        self._initialize(X, responsibilities)
+
+    def _chosen_rows(self, X: Array, random_state: Any, sample_weight: Array | None) -> Array:
+        if self.init_params == "k-means++":
+            _, chosen = kmeans_plusplus(X, self.n_components, sample_weight=sample_weight, random_state=random_state)
+            return chosen
+        share = None if sample_weight is None else sample_weight / sample_weight.sum()
+        return random_state.choice(X.shape[0], size=self.n_components, replace=False, p=share)
+
+    def _initialize(self, X: Array, resp: Array | None, xp: Any = None) -> None:
+        """Sets the start's attributes from responsibilities; a hook that may be overridden."""
+        super()._initialize(X, resp, xp=np)
+        if self.precisions_init is not None:
+            self.covariances_ = _covariances(self.precisions_cholesky_, self.covariance_type)
+
+    def _initialize_from_labels(self, X: Array, labels: Array, sample_weight: Array | None) -> bool:
+        """The same for a label for each row; False if a label has no rows."""
+        if np.bincount(labels, weights=sample_weight, minlength=self.n_components).min() <= 0:
+            return False
+        structure = STRUCTURES[self.covariance_type]
+        labels = np.ascontiguousarray(labels, dtype=np.uint32)
+        arguments = (X, sample_weight, labels, int(self.n_components), "gaussian", structure, float(self.reg_covar))
+        try:
+            model = of_labels(*arguments, self.n_threads)
+        except Collapsed:
+            raise _collapse(X.dtype) from None
+        parameters = dict(model.parameters)
+        self._begin(model.weights, parameters["means"], parameters["covariances"])
+        return True
+
+    def _initialize_about(self, X: Array, chosen: Array) -> None:
+        """The same for one row for each component: its only spread is `reg_covar`."""
+        n_components, n_columns = self.n_components, X.shape[1]
+        spread = {
+            "full": lambda: np.tile(np.eye(n_columns) * self.reg_covar, (n_components, 1, 1)),
+            "diag": lambda: np.full((n_components, n_columns), float(self.reg_covar)),
+            "spherical": lambda: np.full(n_components, float(self.reg_covar)),
+        }
+        # scikit-learn counts one row of all for each component: the weights do not sum to 1.
+        weights = np.full(n_components, 1 / X.shape[0])
+        self._begin(weights, X[chosen].astype(np.float64), spread[self.covariance_type]())
+
+    def _begin(self, weights: Array, means: Array, covariances: Array) -> None:
+        self.weights_ = weights if self.weights_init is None else self.weights_init
+        self.means_ = means if self.means_init is None else self.means_init
+        if self.precisions_init is None:
+            self.covariances_ = covariances
+            self.precisions_cholesky_ = _precisions_cholesky(covariances, self.covariance_type)
+        else:
+            # As scikit-learn factors them.
+            super()._initialize(np.empty((1, means.shape[1])), None, xp=np)
+            self.weights_ = weights if self.weights_init is None else self.weights_init
+            self.means_ = means if self.means_init is None else self.means_init
+            self.covariances_ = _covariances(self.precisions_cholesky_, self.covariance_type)
+
+    def _attributes_as_start(self) -> tuple[Model, float]:
+        weights = np.asarray(self.weights_, dtype=np.float64)
+        total = float(weights.sum())
+        is_ours = self._is_shown() or hasattr(self, "covariances_")
+        covariances = self.covariances_ if is_ours else _covariances(self.precisions_cholesky_, self.covariance_type)
+        return self._as_model(weights / total, self.means_, covariances), float(np.log(total))
+
+    # ---- the model
+
+    def _as_model(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> Model:
+        double = [np.ascontiguousarray(array, dtype=np.float64) for array in (weights, means, covariances)]
+        if self.covariance_type in ("full", "tied"):
+            double[2] = (double[2] + np.swapaxes(double[2], -1, -2)) / 2
+        columns = list(getattr(self, "feature_names_in_", []))
+        return Model.from_parameters("gaussian", STRUCTURES[self.covariance_type], double[0], double[1:], columns)
+
+    def _show(self, model: Model, dtype: np.dtype[Any]) -> None:
+        """Sets the attributes of a model, in the precision of the data."""
+        parameters = dict(model.parameters)
+        covariances = parameters["covariances"]
+        cholesky = _precisions_cholesky(covariances, self.covariance_type)
+        shown = [np.asarray(array, dtype=dtype) for array in (model.weights, parameters["means"], covariances, cholesky)]
+        self._set_parameters(tuple(shown), xp=np)
+        self._shown = (model, shown[0].copy(), shown[1].copy(), shown[3].copy())
+
+    def _is_shown(self) -> bool:
+        """Whether the attributes that count are those of the model that set them."""
+        shown = getattr(self, "_shown", None)
+        if shown is None:
+            return False
+        now = (self.weights_, self.means_, self.precisions_cholesky_)
+        return all(np.array_equal(array, was) for array, was in zip(now, shown[1:], strict=True))
+
+    def _model(self) -> Model:
+        """The model that the attributes tell of; where they were changed by hand, what scikit-learn would use."""
+        if self._is_shown():
+            model: Model = self._shown[0]
+            return model
+        covariances = _covariances(self.precisions_cholesky_, self.covariance_type)
+        weights = np.asarray(self.weights_, dtype=np.float64)
+        return self._as_model(weights / weights.sum(), self.means_, covariances)
+
+    # ---- streams
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> GaussianMixture:
+        """Learns from a batch of rows, and forgets a little of what came before (Cappé and Moulines 2009).
+
+        The first batch also gives the start, as `init_params` says, so that it should have some hundred rows a
+        component. Each batch is gone through once: statistics s ← (1 − γ)·s + γ·(mean statistics of the batch),
+        with γ = (t + learning_offset)^−learning_decay for batch t = 2, 3, …, then the model of s. The algorithms
+        are "em", "sem" and "cem". `max_iter`, `tol` and `n_init` are not used. After a `fit`, the first batch
+        begins with the fitted model.
+
+        >>> import numpy as np
+        >>> from mixtura import GaussianMixture
+        >>> draw = np.random.default_rng(0)
+        >>> model = GaussianMixture(2, random_state=0)
+        >>> for _ in range(20):
+        ...     batch = np.concatenate([draw.normal(-3, 1, (200, 1)), draw.normal(3, 1, (200, 1))])
+        ...     model = model.partial_fit(batch)
+        >>> np.sort(model.means_.ravel()).round(1)
+        array([-3.,  3.])
+        """
+        is_first = not hasattr(self, "_online")
+        is_fresh = is_first and not hasattr(self, "means_")
+        X = _data.rows(self, X, reset=is_fresh)
+        weights = _data.weights_of(sample_weight, X)
+        seed = _data.seed_of(self.random_state, advance=False)
+        settings = self._settings(seed) | {"accelerate": False}
+        try:
+            if is_first:
+                if is_fresh:
+                    self._check(X)
+                start = self._start(X, weights, check_random_state(self.random_state))[0] if is_fresh else self._model()
+                structure = STRUCTURES[self.covariance_type]
+                self._online = Online(X, weights, start, int(self.n_components), "gaussian", structure, settings)
+            likelihood = self._online.learn(
+                X, weights, settings, float(self.learning_decay), float(self.learning_offset)
+            )
+        except BaseException:
+            if is_first and hasattr(self, "_online"):
+                del self._online
+            raise
+        self._show(self._online.model, X.dtype)
+        self.n_batches_ = self._online.n_batches
+        self.events_ = self._online.events
+        self.lower_bound_ = likelihood
+        self.n_iter_ = self.n_batches_
+        self.converged_ = False
+        return self
+
+    # ---- files
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GaussianMixture:
+        """Reads a model file, also of the command line, as a fitted estimator."""
+        model = Model.load(os.fspath(path))
+        if model.family != "gaussian":
+            raise ValueError(f"{os.fspath(path)}: a {model.family} mixture; mixtura.Mixture.load reads it")
+        names = {ours: theirs for theirs, ours in STRUCTURES.items()}
+        estimator = cls(len(model.weights), covariance_type=names[model.structure or "full"])  # type: ignore[arg-type]
+        estimator._show(model, np.dtype(np.float64))
+        estimator.n_features_in_ = estimator.means_.shape[1]
+        if model.columns:
+            estimator.feature_names_in_ = np.asarray(model.columns, dtype=object)
+        record = _data.record_of(model)
+        estimator.converged_ = record.get("converged", False)
+        estimator.n_iter_ = record.get("rounds", 0)
+        estimator.lower_bound_ = record.get("mean_log_likelihood", -np.inf)
+        estimator.lower_bounds_ = []
+        estimator.reason_ = record.get("reason", "")
+        estimator.events_ = record.get("events", [])
+        return estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        return tags
+
+
+def _precisions_cholesky(covariances: Array, covariance_type: str) -> Array:
+    """U with UUᵀ = Σ⁻¹, upper triangular, as scikit-learn has it."""
+    if covariance_type in ("diag", "spherical"):
+        return 1 / np.sqrt(covariances)
+    matrices = covariances if covariance_type == "full" else covariances[np.newaxis]
+    identity = np.eye(matrices.shape[-1])
+    factors = [solve_triangular(np.linalg.cholesky(matrix), identity, lower=True).T for matrix in matrices]
+    return np.stack(factors) if covariance_type == "full" else factors[0]
+
+
+def _covariances(precisions_cholesky: ArrayLike, covariance_type: str) -> Array:
+    """Σ = (UUᵀ)⁻¹."""
+    factors = np.asarray(precisions_cholesky, dtype=np.float64)
+    if covariance_type in ("diag", "spherical"):
+        return 1 / factors**2
+    inverse = np.linalg.inv(factors)
+    return np.swapaxes(inverse, -1, -2) @ inverse
+
+
+def _collapse(dtype: np.dtype[Any]) -> ValueError:
+    """The error that scikit-learn has for a singular covariance."""
+    try:
+        _compute_precision_cholesky(np.zeros((1, 1, 1), dtype=dtype), "full", xp=np)
+    except ValueError as error:
+        return error
+    return ValueError("A component has collapsed: its covariance is singular.")

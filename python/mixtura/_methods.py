@@ -1,0 +1,68 @@
+"""What can be asked of any fitted mixture."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from . import _data
+from ._mixtura import Model
+
+Array = NDArray[Any]
+
+
+class ModelMethods:
+    """Answers from the model that `_model` gives."""
+
+    n_threads: int | None
+
+    def _model(self) -> Model:
+        raise NotImplementedError
+
+    def _rows(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return _data.rows(self, X, reset=False)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The most probable component of each row."""
+        rows = self._rows(X)
+        return self._model().predict(rows, self.n_threads)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The posterior probability of every component for each row."""
+        rows = self._rows(X)
+        return self._model().predict_proba(rows, self.n_threads).astype(rows.dtype, copy=False)
+
+    def score_samples(self, X: Any) -> Array:
+        """The log-likelihood of each row, in nats."""
+        rows = self._rows(X)
+        return self._model().score_samples(rows, self.n_threads).astype(rows.dtype, copy=False)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log-likelihood of the rows, in nats."""
+        rows = self._rows(X)
+        return self._model().score(rows, None, self.n_threads)[0]
+
+    def aic(self, X: Any) -> float:
+        """Akaike's criterion; the lower the better."""
+        rows = self._rows(X)
+        return self._model().score(rows, None, self.n_threads)[2]
+
+    def bic(self, X: Any) -> float:
+        """The Bayesian information criterion; the lower the better."""
+        rows = self._rows(X)
+        return self._model().score(rows, None, self.n_threads)[3]
+
+    def icl(self, X: Any) -> float:
+        """The integrated completed likelihood: BIC, and the doubt about labels; the lower the better."""
+        rows = self._rows(X)
+        return self._model().score(rows, None, self.n_threads)[4]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a model file, which the command line reads too: `mixtura show`, `predict`, `score`, `sample`."""
+        check_is_fitted(self)
+        self._model().save(os.fspath(path))

@@ -1,0 +1,56 @@
+//! Sees NumPy's arrays as rows, without copying.
+
+use mixtura::{Error, Rows};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+/// A matrix of rows: C-contiguous, in double or single precision.
+#[derive(FromPyObject)]
+pub(crate) enum Matrix<'py> {
+    #[pyo3(transparent)]
+    Double(PyReadonlyArray2<'py, f64>),
+    #[pyo3(transparent)]
+    Single(PyReadonlyArray2<'py, f32>),
+}
+
+/// Weights of the rows.
+pub(crate) type Weights<'py> = Option<PyReadonlyArray1<'py, f64>>;
+
+/// A matrix and its weights as plain memory, which needs no interpreter.
+#[derive(Clone, Copy)]
+pub(crate) struct Data<'a> {
+    values: Values<'a>,
+    n_columns: usize,
+    weights: Option<&'a [f64]>,
+}
+
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    Double(&'a [f64]),
+    Single(&'a [f32]),
+}
+
+impl Matrix<'_> {
+    /// The memory of a matrix and its weights.
+    pub(crate) fn data<'a>(&'a self, weights: Option<&'a PyReadonlyArray1<'_, f64>>) -> PyResult<Data<'a>> {
+        let (values, n_columns) = match self {
+            Self::Double(array) => (Values::Double(array.as_slice()?), array.shape()[1]),
+            Self::Single(array) => (Values::Single(array.as_slice()?), array.shape()[1]),
+        };
+        Ok(Data { values, n_columns, weights: weights.map(PyReadonlyArray1::as_slice).transpose()? })
+    }
+}
+
+impl<'a> Data<'a> {
+    /// The rows; refused if a value is not finite.
+    pub(crate) fn rows(self) -> Result<Rows<'a>, Error> {
+        let rows = match self.values {
+            Values::Double(values) => Rows::from_slice(values, self.n_columns)?,
+            Values::Single(values) => Rows::from_slice(values, self.n_columns)?,
+        };
+        match self.weights {
+            Some(weights) => rows.with_weights(weights),
+            None => Ok(rows),
+        }
+    }
+}

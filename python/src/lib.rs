@@ -1,0 +1,33 @@
+//! Lets Python use mixtura: arrays in, models and arrays out.
+//!
+//! What estimators are like is told in Python, in the folder `mixtura` beside this one; here is what is worth
+//! doing fast.
+
+#![allow(clippy::needless_pass_by_value, reason = "what comes from Python is handed over")]
+
+mod compare;
+mod data;
+mod failure;
+mod fit;
+mod model;
+mod online;
+mod pool;
+mod watch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _mixtura {
+    #[pymodule_export]
+    use super::compare::compare;
+    #[pymodule_export]
+    use super::failure::Collapsed;
+    #[pymodule_export]
+    use super::fit::{fit, fit_once, of_labels};
+    #[pymodule_export]
+    use super::model::{Model, bounds, generate};
+    #[pymodule_export]
+    use super::online::Online;
+    #[pymodule_export]
+    use super::pool::n_threads;
+}

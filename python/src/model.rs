@@ -1,0 +1,256 @@
+//! Is a model as Python holds it, with what can be asked of it.
+
+use std::path::PathBuf;
+
+use mixtura::family::Family;
+use mixtura::generate::{Artificial, Balance};
+use mixtura::{AnyMixture, Mixture, with_family, with_mixture};
+use mixtura_io::{BoundsReport, Certainty, FitRecord, ModelFile};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::data::Matrix;
+use crate::failure::{not_read, refused};
+use crate::fit::kind;
+use crate::watch::{Watch, supervised};
+
+/// A mixture of any family, the names of its columns, and how it came about. It does not change.
+#[pyclass(frozen, module = "mixtura._mixtura")]
+#[derive(Clone)]
+pub(crate) struct Model {
+    pub(crate) file: ModelFile,
+}
+
+/// Parameters by their names.
+type Named<'py> = Vec<(&'static str, Bound<'py, PyArrayDyn<f64>>)>;
+/// Rows, and the component of each.
+type Labelled<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
+
+#[pymethods]
+impl Model {
+    /// A model of given parameters, in the order and shapes that model files have.
+    #[staticmethod]
+    fn from_parameters(
+        family: &str,
+        structure: &str,
+        weights: PyReadonlyArray1<'_, f64>,
+        parameters: Vec<PyReadonlyArrayDyn<'_, f64>>,
+        columns: Vec<String>,
+    ) -> PyResult<Self> {
+        let n_columns = parameters.first().and_then(|means| means.as_array().shape().get(1).copied()).unwrap_or(0);
+        let values = parameters.iter().map(|array| array.as_array().iter().copied().collect()).collect();
+        let weights = weights.as_array().to_vec();
+        let model = with_family!(kind(family, structure)?, F => {
+            let components = F::from_parameters(n_columns, values).map_err(refused)?;
+            AnyMixture::from(Mixture::new(weights, components).map_err(refused)?)
+        });
+        Ok(Self { file: ModelFile { model, columns, fit: None } })
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Ok(Self { file: ModelFile::read(&path).map_err(not_read)? })
+    }
+
+    /// Reads the text of a model file.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        Ok(Self { file: ModelFile::from_json(text, "the model").map_err(not_read)? })
+    }
+
+    /// The text of a model file.
+    fn to_json(&self) -> String {
+        self.file.to_json()
+    }
+
+    /// Writes a model file, whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| mixtura_io::write_file(&path, self.to_json().as_bytes())).map_err(not_read)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let class: Bound<'py, PyType> = py.get_type::<Self>();
+        Ok((class.getattr("from_json")?, (self.to_json(),)))
+    }
+
+    fn __repr__(&self) -> String {
+        let model = &self.file.model;
+        let n = model.n_components();
+        let plural = if n == 1 { "" } else { "s" };
+        format!("<Model of {n} component{plural} in {} columns: {}>", model.n_columns(), model.kind())
+    }
+
+    /// The name of the family in model files.
+    #[getter]
+    fn family(&self) -> &'static str {
+        self.file.model.kind().family()
+    }
+
+    /// The name of the covariance structure in model files, if the family has one.
+    #[getter]
+    fn structure(&self) -> Option<&'static str> {
+        self.file.model.kind().structure()
+    }
+
+    /// Names of the columns; empty if they have none.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.file.columns.clone()
+    }
+
+    /// How it was fitted, as JSON; none if that is not known.
+    #[getter]
+    fn fit_record(&self) -> Option<String> {
+        let text = |record: &FitRecord| serde_json::to_string(record).expect("invariant: a record is plain data");
+        self.file.fit.as_ref().map(text)
+    }
+
+    /// Mixing weights.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.file.model.weights())
+    }
+
+    /// Means of the components, whatever their family: K × D.
+    #[getter]
+    fn centres<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let model = &self.file.model;
+        model.centres().into_pyarray(py).reshape([model.n_components(), model.n_columns()])
+    }
+
+    /// Names and values of the parameters, as model files have them.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Named<'py>> {
+        let (k, d) = (self.file.model.n_components(), self.file.model.n_columns());
+        with_family!(self.file.model.kind(), F => {
+            let values = with_mixture!(&self.file.model, model => model.components.parameters());
+            let named = F::shapes(k, d).into_iter().zip(values);
+            named.map(|((name, shape), values)| Ok((name, PyArray1::from_slice(py, values).reshape(shape)?))).collect()
+        })
+    }
+
+    /// Number of free parameters.
+    #[getter]
+    fn n_parameters(&self) -> usize {
+        with_mixture!(&self.file.model, model => model.n_free_parameters())
+    }
+
+    /// The most probable component of each row.
+    #[pyo3(signature = (data, n_threads = None))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        data: Matrix<'py>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let data = data.data(None)?;
+        let work = |_: &Watch<'_>| {
+            let rows = data.rows()?;
+            self.file.model.labels(&rows, 0..rows.n_rows())
+        };
+        let labels = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        Ok(labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
+    }
+
+    /// The posterior of every component for each row.
+    #[pyo3(signature = (data, n_threads = None))]
+    fn predict_proba<'py>(
+        &self,
+        py: Python<'py>,
+        data: Matrix<'py>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let data = data.data(None)?;
+        let work = |_: &Watch<'_>| {
+            let rows = data.rows()?;
+            Ok((rows.n_rows(), self.file.model.posteriors(&rows, 0..rows.n_rows())?))
+        };
+        let (n_rows, posteriors) = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        posteriors.into_pyarray(py).reshape([n_rows, self.file.model.n_components()])
+    }
+
+    /// The log-density of each row, in nats.
+    #[pyo3(signature = (data, n_threads = None))]
+    fn score_samples<'py>(
+        &self,
+        py: Python<'py>,
+        data: Matrix<'py>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let data = data.data(None)?;
+        let work = |_: &Watch<'_>| {
+            let rows = data.rows()?;
+            self.file.model.ln_densities(&rows, 0..rows.n_rows())
+        };
+        Ok(supervised(py, n_threads, None, work)?.map_err(refused)?.into_pyarray(py))
+    }
+
+    /// Mean and total log-likelihood of all rows, AIC, BIC and ICL.
+    #[pyo3(signature = (data, weights = None, n_threads = None))]
+    fn score(
+        &self,
+        py: Python<'_>,
+        data: Matrix<'_>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+        n_threads: Option<usize>,
+    ) -> PyResult<(f64, f64, f64, f64, f64)> {
+        let data = data.data(weights.as_ref())?;
+        let work = |_: &Watch<'_>| self.file.model.score(&data.rows()?);
+        let score = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        Ok((score.mean_log_likelihood, score.log_likelihood, score.aic, score.bic, score.icl))
+    }
+
+    /// So many rows, and the component of each.
+    #[pyo3(signature = (n_rows, seed = 0, n_threads = None))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        n_rows: usize,
+        seed: u64,
+        n_threads: Option<usize>,
+    ) -> PyResult<Labelled<'py>> {
+        let work = |_: &Watch<'_>| self.file.model.sample(0..n_rows, seed);
+        let (values, labels) = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        let labels = labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py);
+        Ok((values.into_pyarray(py).reshape([n_rows, self.file.model.n_columns()])?, labels))
+    }
+}
+
+/// An artificial mixture as in the paper.
+#[pyfunction]
+pub(crate) fn generate(
+    n_columns: usize,
+    n_components: usize,
+    separation: f64,
+    is_balanced: bool,
+    seed: u64,
+) -> PyResult<Model> {
+    let balance = if is_balanced { Balance::Balanced } else { Balance::Unbalanced };
+    let model = Artificial { n_columns, n_components, separation, balance }.mixture(seed).map_err(refused)?;
+    Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
+}
+
+/// How far one update of SEM can be from EM's, as the JSON of `mixtura bounds`.
+#[pyfunction]
+pub(crate) fn bounds(
+    py: Python<'_>,
+    model: &Model,
+    data: Matrix<'_>,
+    delta: Option<f64>,
+    confidence: Option<f64>,
+    within: f64,
+    n_threads: Option<usize>,
+) -> PyResult<String> {
+    let data = data.data(None)?;
+    let each = delta.map(Certainty::Each);
+    let certainty = each.or(confidence.map(Certainty::All)).unwrap_or_default();
+    let work = |_: &Watch<'_>| {
+        let rows = data.rows()?;
+        Ok(with_mixture!(&model.file.model, model => {
+            BoundsReport::measure(model, &rows, certainty, within)?.to_json().to_string()
+        }))
+    };
+    supervised(py, n_threads, None, work)?.map_err(refused)
+}

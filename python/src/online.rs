@@ -1,0 +1,151 @@
+//! Learns from batches of rows.
+
+use mixtura::driver::{Event, Gains, Online as Learning};
+use mixtura::family::{Family, Floor};
+use mixtura::pass::{Source, Threads};
+use mixtura::{AnyMixture, Error, Mixture, Options, Start, with_family};
+use mixtura_io::ModelFile;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::data::{Data, Matrix, Weights};
+use crate::failure::refused;
+use crate::fit::{EventItem, Settings, StartArgument, items, kind};
+use crate::model::Model;
+use crate::watch::{Watch, supervised};
+
+/// A mixture that learns from batches; see `mixtura::driver::Online`.
+#[pyclass(module = "mixtura._mixtura")]
+pub(crate) struct Online {
+    family: String,
+    structure: String,
+    learner: Box<dyn Learner>,
+}
+
+/// A mixture of some family that learns.
+trait Learner: Send + Sync {
+    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains) -> Result<f64, Error>;
+    fn model(&self) -> AnyMixture;
+    fn n_batches(&self) -> u64;
+    fn events(&self) -> &[Event];
+    fn to_json(&self) -> String;
+}
+
+impl<F: Family> Learner for Learning<F>
+where
+    AnyMixture: From<Mixture<F>>,
+{
+    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains) -> Result<f64, Error> {
+        let rows = data.rows()?;
+        Learning::learn(self, &Threads::<F>::new(&rows)?, options, gains)
+    }
+
+    fn model(&self) -> AnyMixture {
+        Learning::model(self).clone().into()
+    }
+
+    fn n_batches(&self) -> u64 {
+        Learning::n_batches(self)
+    }
+
+    fn events(&self) -> &[Event] {
+        Learning::events(self)
+    }
+
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("invariant: statistics are finite numbers")
+    }
+}
+
+fn begun<F: Family>(
+    data: Data<'_>,
+    start: &Start<F>,
+    n_components: usize,
+    options: &Options,
+) -> Result<Box<dyn Learner>, Error>
+where
+    AnyMixture: From<Mixture<F>>,
+{
+    let rows = data.rows()?;
+    let engine = Threads::<F>::new(&rows)?;
+    let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
+    let first = start.first_model(&engine, n_components, (options.seed, 0), &floor)?;
+    Ok(Box::new(Learning::new(first, floor)))
+}
+
+#[pymethods]
+impl Online {
+    /// Before the first batch, which the start and the least spread are taken from.
+    #[new]
+    #[pyo3(signature = (data, weights, start, n_components, family, structure, settings))]
+    #[expect(clippy::too_many_arguments, reason = "the other side of a call that is written once, in Python")]
+    fn new(
+        py: Python<'_>,
+        data: Matrix<'_>,
+        weights: Weights<'_>,
+        start: StartArgument<'_>,
+        n_components: usize,
+        family: String,
+        structure: String,
+        settings: Settings,
+    ) -> PyResult<Self> {
+        let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
+        let learner = with_family!(kind(&family, &structure)?, F => {
+            let start = start.start::<F>()?;
+            let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options);
+            supervised(py, settings.n_threads, None, work)?.map_err(refused)?
+        });
+        Ok(Self { family, structure, learner })
+    }
+
+    /// Learns from a batch; returns its mean log-likelihood under the model as it was.
+    fn learn(
+        &mut self,
+        py: Python<'_>,
+        data: Matrix<'_>,
+        weights: Weights<'_>,
+        settings: Settings,
+        decay: f64,
+        offset: f64,
+    ) -> PyResult<f64> {
+        let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
+        let learner = &mut self.learner;
+        let work = |_: &Watch<'_>| learner.learn(data, &options, &Gains { decay, offset });
+        supervised(py, settings.n_threads, None, work)?.map_err(refused)
+    }
+
+    /// The model so far.
+    #[getter]
+    fn model(&self) -> Model {
+        Model { file: ModelFile { model: self.learner.model(), columns: Vec::new(), fit: None } }
+    }
+
+    /// Batches gone through.
+    #[getter]
+    fn n_batches(&self) -> u64 {
+        self.learner.n_batches()
+    }
+
+    /// What happened on the way.
+    #[getter]
+    fn events(&self) -> Vec<EventItem> {
+        items(self.learner.events())
+    }
+
+    /// What `to_json` gave, to go on from.
+    #[staticmethod]
+    fn from_json(family: String, structure: String, text: &str) -> PyResult<Self> {
+        let learner: Box<dyn Learner> = with_family!(kind(&family, &structure)?, F => {
+            let read = serde_json::from_str::<Learning<F>>(text);
+            Box::new(read.map_err(|error| PyValueError::new_err(error.to_string()))?)
+        });
+        Ok(Self { family, structure, learner })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String, String))> {
+        let class: Bound<'py, PyType> = py.get_type::<Self>();
+        let state = (self.family.clone(), self.structure.clone(), self.learner.to_json());
+        Ok((class.getattr("from_json")?, state))
+    }
+}

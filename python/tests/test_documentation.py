@@ -1,0 +1,22 @@
+"""Every example in a docstring is true, and the types are."""
+
+import doctest
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+MODULES = ["mixtura", "mixtura._functions", "mixtura._gaussian", "mixtura._mixture"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    found = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0 and found.attempted > 0
+
+
+def test_stubs_tell_the_truth():
+    words = [sys.executable, "-m", "mypy.stubtest", "mixtura._mixtura"]
+    checked = subprocess.run(words, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
