@@ -214,6 +214,18 @@ lower_bounds_, n_features_in_, feature_names_in_
         X = _data.rows(self, X, reset=True, least=2)
         weights = _data.weights_of(sample_weight, X)
         self._check(X)
+        self._take(self._best(X, weights), X.dtype)
+        if self.reason_ == "round-limit" and self.max_iter > 0:
+            warnings.warn(
+                "Best performing initialization did not converge. Try different init parameters, or increase "
+                "max_iter, tol, or check for degenerate data.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return X
+
+    def _best(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
+        """The best of `n_init` fits, or one that goes on where the last one ended."""
         do_init = not (self.warm_start and hasattr(self, "converged_"))
         previous = -np.inf if do_init else self.lower_bound_
         self.converged_ = False
@@ -231,15 +243,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             if found["reason"] == "interrupted":
                 break
         assert best is not None
-        self._take(best, X.dtype)
-        if best["reason"] == "round-limit" and self.max_iter > 0:
-            warnings.warn(
-                "Best performing initialization did not converge. Try different init parameters, or increase "
-                "max_iter, tol, or check for degenerate data.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return X
+        return best
 
     def _check(self, X: Array) -> None:
         """Refuses what scikit-learn refuses, and what our own arguments cannot mean together."""
@@ -467,11 +471,10 @@ lower_bounds_, n_features_in_, feature_names_in_
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> GaussianMixture:
         """Learns from a batch of rows, and forgets a little of what came before (Cappé and Moulines 2009).
 
-        The first batch also gives the start, as `init_params` says, so that it should have some hundred rows a
-        component. Each batch is gone through once: statistics s ← (1 − γ)·s + γ·(mean statistics of the batch),
-        with γ = (t + learning_offset)^−learning_decay for batch t = 2, 3, …, then the model of s. The algorithms
-        are "em", "sem" and "cem". `max_iter`, `tol` and `n_init` are not used. After a `fit`, the first batch
-        begins with the fitted model.
+        The first batch is fitted, as by `fit`, and should have some hundred rows a component; `max_iter=0` takes
+        only its start. From then on each batch is gone through once: statistics s ← (1 − γ)·s + γ·(mean statistics
+        of the batch), with γ = (t + learning_offset)^−learning_decay for batch t = 2, 3, …, then the model of s.
+        The algorithms are "em", "sem" and "cem". After a `fit`, the first batch begins with the fitted model.
 
         >>> import numpy as np
         >>> from mixtura import GaussianMixture
@@ -485,24 +488,18 @@ lower_bounds_, n_features_in_, feature_names_in_
         """
         is_first = not hasattr(self, "_online")
         is_fresh = is_first and not hasattr(self, "means_")
-        X = _data.rows(self, X, reset=is_fresh)
+        X = _data.rows(self, X, reset=is_fresh, least=2 if is_fresh else 1)
         weights = _data.weights_of(sample_weight, X)
-        seed = _data.seed_of(self.random_state, advance=False)
-        settings = self._settings(seed) | {"accelerate": False}
-        try:
-            if is_first:
-                if is_fresh:
-                    self._check(X)
-                start = self._start(X, weights, check_random_state(self.random_state))[0] if is_fresh else self._model()
-                structure = STRUCTURES[self.covariance_type]
-                self._online = Online(X, weights, start, int(self.n_components), "gaussian", structure, settings)
-            likelihood = self._online.learn(
-                X, weights, settings, float(self.learning_decay), float(self.learning_offset)
-            )
-        except BaseException:
-            if is_first and hasattr(self, "_online"):
-                del self._online
-            raise
+        settings = self._settings(_data.seed_of(self.random_state, advance=False)) | {"accelerate": False}
+        online = getattr(self, "_online", None)
+        if online is None:
+            if is_fresh:
+                self._check(X)
+            first = self._best(X, weights)["model"] if is_fresh else self._model()
+            structure = STRUCTURES[self.covariance_type]
+            online = Online(X, weights, first, int(self.n_components), "gaussian", structure, settings)
+        likelihood = online.learn(X, weights, settings, float(self.learning_decay), float(self.learning_offset))
+        self._online = online
         self._show(self._online.model, X.dtype)
         self.n_batches_ = self._online.n_batches
         self.events_ = self._online.events

@@ -9,6 +9,7 @@ mod degenerate;
 mod draws;
 mod monotone;
 mod near;
+mod online;
 mod reference;
 mod reproducible;
 mod saem;

@@ -1,0 +1,106 @@
+//! Learning from batches: single steps, long streams, empty components, going on from a saved state.
+
+use mixtura::driver::{EventKind, Gains, Online};
+use mixtura::family::Floor;
+use mixtura::pass::{Source, Threads};
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+
+use crate::{artificial, assert_models_close, rounds};
+
+/// Before the first batch, from a given model and without a floor.
+fn fresh(rows: &Rows<'_>, model: Mixture<FullGaussian>) -> Online<FullGaussian> {
+    let engine = Threads::<FullGaussian>::new(rows).unwrap();
+    Online::new(model, Floor::new(engine.summary(), 0.0, 0.0))
+}
+
+fn learn(online: &mut Online<FullGaussian>, rows: &Rows<'_>, algorithm: Algorithm, gains: Gains) -> f64 {
+    let options = Options { algorithm, regularization: 0.0, ..Options::default() };
+    online.learn(&Threads::new(rows).unwrap(), &options, &gains).unwrap()
+}
+
+#[test]
+fn the_first_batch_is_a_round() {
+    let (rows, truth) = artificial(2000, 3, 4, 5);
+    for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
+        let mut online = fresh(&rows, truth.clone());
+        let likelihood = learn(&mut online, &rows, algorithm, Gains::default());
+        let options = Options { algorithm, regularization: 0.0, result: mixtura::driver::SemResult::Last, ..rounds(1) };
+        let round = fit_rows(&rows, 4, &Start::Model(truth.clone()), &options).unwrap();
+        assert_models_close(online.model(), &round.model, 1e-11);
+        assert!((likelihood - truth.score(&rows).unwrap().mean_log_likelihood).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn equal_gains_are_the_mean_of_all_batches() {
+    // One component: the posterior is 1 whatever the model, so that the order of rows does not matter.
+    let (rows, _) = artificial(3000, 2, 1, 1);
+    let everything: Vec<f64> = (0..3000).flat_map(|row| rows.row(row)).collect();
+    let start = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &rounds(0)).unwrap().model;
+    let mut online = fresh(&rows, start);
+    for batch in everything.chunks_exact(2 * 500) {
+        let batch = Rows::from_slice(batch, 2).unwrap();
+        learn(&mut online, &batch, Algorithm::Em, Gains { decay: 1.0, offset: 0.0 });
+    }
+    let whole = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &Options { regularization: 0.0, ..rounds(1) }).unwrap();
+    assert_models_close(online.model(), &whole.model, 1e-11);
+}
+
+#[test]
+fn a_long_stream_comes_near_the_truth() {
+    let (test, truth) = artificial(20_000, 3, 3, 8);
+    let best = truth.score(&test).unwrap().mean_log_likelihood;
+    for (algorithm, slack) in [(Algorithm::Em, 5e-3), (Algorithm::Sem, 5e-3)] {
+        let mut online = None;
+        for batch in 0..400_usize {
+            let first = 1_000_000 + batch * 500;
+            let rows = Rows::from_vec(truth.sample(first..first + 500, 8).unwrap().0, 3).unwrap();
+            let start =
+                || fit_rows(&rows, 3, &Start::ShortEm, &Options { restarts: 5, ..Options::default() }).unwrap().model;
+            let online = online.get_or_insert_with(|| fresh(&rows, start()));
+            learn(online, &rows, algorithm, Gains::default());
+        }
+        let found = online.unwrap().model().score(&test).unwrap().mean_log_likelihood;
+        assert!(found > best - slack, "{algorithm:?}: {found} after {best}");
+    }
+}
+
+#[test]
+fn a_saved_state_goes_on_with_the_same_bits_on_any_threads() {
+    let (rows, truth) = artificial(5000, 3, 3, 2);
+    let mut whole = fresh(&rows, truth.clone());
+    let mut parts = fresh(&rows, truth);
+    for _ in 0..4 {
+        learn(&mut whole, &rows, Algorithm::Sem, Gains::default());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        pool.install(|| learn(&mut parts, &rows, Algorithm::Sem, Gains::default()));
+        parts = serde_json::from_str(&serde_json::to_string(&parts).unwrap()).unwrap();
+    }
+    assert_eq!(whole, parts);
+}
+
+#[test]
+fn an_empty_component_stays_and_is_recorded() {
+    let values: Vec<f64> = (0..200).map(|i| f64::from(i % 20)).collect();
+    let rows = Rows::from_slice(&values, 1).unwrap();
+    let components = FullGaussian::new(1, vec![10.0, 1e6], vec![30.0, 1.0]).unwrap();
+    let mut online = fresh(&rows, Mixture::new(vec![0.5, 0.5], components).unwrap());
+    learn(&mut online, &rows, Algorithm::Em, Gains::default());
+    assert_eq!(online.model().components.mean(1), [1e6]);
+    assert!((online.model().weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    let event = online.events().iter().find(|event| event.component == Some(1)).unwrap();
+    assert_eq!((event.kind, event.first), (EventKind::ParametersKept, 1));
+}
+
+#[test]
+fn what_cannot_learn_from_batches_is_refused() {
+    let (rows, truth) = artificial(100, 2, 2, 1);
+    let engine = Threads::new(&rows).unwrap();
+    let mut online = fresh(&rows, truth);
+    let auto = Options { algorithm: Algorithm::Auto, ..Options::default() };
+    let error = online.learn(&engine, &auto, &Gains::default()).unwrap_err();
+    assert_eq!(error.to_string(), "the algorithm for batches must be em, sem or cem, not auto");
+    let error = online.learn(&engine, &Options::default(), &Gains { decay: 1.5, offset: 0.0 }).unwrap_err();
+    assert_eq!(error.to_string(), "decay must be a number from 0 to 1, not 1.5");
+    assert_eq!(online.n_batches(), 0);
+}
