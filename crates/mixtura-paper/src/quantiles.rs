@@ -35,4 +35,21 @@ impl Quantiles {
         };
         Self { minimum: at(0.0), lower_quartile: at(0.25), median: at(0.5), upper_quartile: at(0.75), maximum: at(1.0) }
     }
+    /// Of the same numbers with their signs changed.
+    ///
+    /// ```
+    /// use mixtura_paper::Quantiles;
+    ///
+    /// assert_eq!(Quantiles::of([4.0, 1.0, 2.0, 8.0]).negated(), Quantiles::of([-4.0, -1.0, -2.0, -8.0]));
+    /// ```
+    #[must_use]
+    pub fn negated(&self) -> Self {
+        Self {
+            minimum: -self.maximum,
+            lower_quartile: -self.upper_quartile,
+            median: -self.median,
+            upper_quartile: -self.lower_quartile,
+            maximum: -self.minimum,
+        }
+    }
 }

@@ -30,7 +30,8 @@ pub struct PageSettings {
 
 /// The page of a comparison.
 pub fn page(comparison: &Comparison, summary: &Summary, settings: &PageSettings) -> Page {
-    let mut sections = vec![likelihoods(comparison, summary), differences(comparison, summary, &settings.units)];
+    let mut sections =
+        vec![likelihoods(comparison, summary, Sign::Plain), differences(comparison, summary, &settings.units)];
     if let Some(section) = bounds(comparison, summary, &settings.units) {
         sections.push(section);
     }
@@ -106,7 +107,16 @@ fn shown(starts: &[StartDigest]) -> Vec<usize> {
     shown
 }
 
-pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary) -> Section {
+/// Which way up likelihoods are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// As they are: up is better.
+    Plain,
+    /// Their negatives, as in the paper: down is better.
+    Negative,
+}
+
+pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary, sign: Sign) -> Section {
     let mut table = Table {
         caption: "Log-likelihood of the answers, nats a row: EM's last model, SEM's average".into(),
         heading: ["start", "EM", "SEM median", "SEM least", "SEM greatest", "median − EM", "SEM is"]
@@ -134,7 +144,7 @@ pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary) -> Section
                 reach from quartile to quartile and from the least to the greatest. Drag over a figure to look closer; \
                 a double click shows everything again.";
     let choice = by_start(comparison, |number, start| {
-        vec![Block::Figure(likelihood_figure(number, start)), Block::Figure(gap_figure(number, start))]
+        vec![Block::Figure(likelihood_figure(number, start, sign)), Block::Figure(gap_figure(number, start))]
     });
     Section { heading: "Likelihood".into(), blocks: vec![Block::Text(text.into()), Block::Table(table), choice] }
 }
@@ -149,17 +159,25 @@ fn ribbon(x: &[f64], five: &[Quantiles]) -> Vec<Mark> {
     ]
 }
 
-fn likelihood_figure(number: usize, start: &StartDigest) -> Figure {
-    // The start itself is so much lower that nothing else could be seen.
-    let x = numbers(1, start.em.len() - 1);
+fn likelihood_figure(number: usize, start: &StartDigest, sign: Sign) -> Figure {
+    // The start itself is so much worse that nothing else could be seen.
+    let (x, mut em, mut sem) = (numbers(1, start.em.len() - 1), start.em[1..].to_vec(), start.sem[1..].to_vec());
+    let what = match sign {
+        Sign::Plain => "log-likelihood",
+        Sign::Negative => {
+            em.iter_mut().for_each(|value| *value = -*value);
+            sem.iter_mut().for_each(|five| *five = five.negated());
+            "negative log-likelihood"
+        }
+    };
     Figure {
         name: format!("likelihood-start-{}", number + 1),
-        title: "Log-likelihood of the model after each round".into(),
+        title: format!("{}{} of the model after each round", what[..1].to_uppercase(), &what[1..]),
         x: Axis::linear("round"),
-        y: Axis::linear("log-likelihood, nats a row"),
+        y: Axis::linear(&format!("{what}, nats a row")),
         series: vec![
-            Series::new("SEM", SEM, ribbon(&x, &start.sem[1..])),
-            Series::new("EM", EM, vec![Mark::line("value", x, start.em[1..].to_vec())]),
+            Series::new("SEM", SEM, ribbon(&x, &sem)),
+            Series::new("EM", EM, vec![Mark::line("value", x, em)]),
         ],
     }
 }
@@ -317,7 +335,7 @@ fn bound_figure(start: usize, rounds: &[BoundRound], component: Option<usize>, u
     let which = component.map_or("largest".into(), |k| format!("component-{k}"));
     Figure {
         name: format!("bounds-start-{}-{which}", start + 1),
-        title: "Distance between the means of SEM's and EM's update from the same model".into(),
+        title: "Distance of the means after one update of each".into(),
         x: Axis::linear("round"),
         y: Axis::log(&format!("Euclidean distance, {units}")),
         series: vec![

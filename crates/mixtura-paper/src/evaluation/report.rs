@@ -3,7 +3,7 @@
 use mixtura_report::{Block, Choice, Figure, Page, Section, Table, Tone, prefix_names};
 
 use super::{DataSet, Finding, Specimen};
-use crate::comparison::page::{bounds, differences, likelihoods, speed};
+use crate::comparison::page::{Sign, bounds, differences, likelihoods, speed};
 use crate::comparison::{Comparison, Summary};
 
 /// A data set with what its experiments found.
@@ -37,7 +37,9 @@ pub fn page(
     if !evaluated.is_empty() {
         let units = |set: &Evaluated| units_of(set).to_string();
         sections.push(by_set("The data sets", evaluated, |set| vec![Block::Figure(set.projection.clone())]));
-        sections.push(by_set("Likelihood", evaluated, |set| likelihoods(&set.comparison, &set.summary).blocks));
+        sections.push(by_set("Likelihood", evaluated, |set| {
+            likelihoods(&set.comparison, &set.summary, Sign::Negative).blocks
+        }));
         sections.push(by_set("Intermediate solutions", evaluated, |set| {
             differences(&set.comparison, &set.summary, &units(set)).blocks
         }));
