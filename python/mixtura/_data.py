@@ -67,16 +67,23 @@ def _aligned(X: Array) -> Array:
 
 def _is_columnar(X: Any) -> bool:
     """Whether it is a table of Arrow columns: polars, pyarrow."""
-    return hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc") and hasattr(X, "columns")
+    is_arrow = hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+    return is_arrow and not hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def _from_columns(X: Any) -> Array:
     """The columns of a table, each written straight to its place."""
-    is_pyarrow = hasattr(X, "column_names")
-    columns = list(X.columns if is_pyarrow else X.get_columns())
-    single = bool(columns) and all("float32" in str(column.dtype if not is_pyarrow else column.type).lower() or
-                                   (is_pyarrow and str(column.type) == "float") for column in columns)
-    out = np.empty((len(X), len(columns)), dtype=np.float32 if single else np.float64)
+    if hasattr(X, "get_columns"):
+        columns, kinds = X.get_columns(), {str(kind) for kind in X.dtypes}
+    else:
+        columns, kinds = X.columns, {str(kind) for kind in X.schema.types}
+    # polars and Arrow have different names for single precision.
+    is_single = kinds in ({"Float32"}, {"float"})
+    out = np.empty((len(columns[0]) if columns else 0, len(columns)), np.float32 if is_single else np.float64)
     for at, column in enumerate(columns):
-        out[:, at] = column.to_numpy()
+        try:
+            out[:, at] = column.to_numpy()
+        except ValueError:
+            # An array of a single batch of pyarrow, with nulls or booleans, is not copied unless told to.
+            out[:, at] = column.to_numpy(zero_copy_only=False)
     return out

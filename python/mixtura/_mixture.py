@@ -37,7 +37,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         Poisson components are independent counts in each column.
     covariance_type : {"full", "tied", "diagonal", "spherical"}, default "full"
         For Gaussians.
-    algorithm : {"em", "sem", "cem", "saem", "auto"}, default "em"
+    algorithm : {"auto", "em", "sem", "cem", "saem"}, default "auto"
+        "auto" is SEM while it rises, then EM.
     result : {"average", "best", "last"}, default "average"
         Which of SEM's models is the answer.
     accelerate : bool, default False
@@ -114,7 +115,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         *,
         family: Literal["gaussian", "poisson"] = "gaussian",
         covariance_type: Literal["full", "tied", "diagonal", "spherical"] = "full",
-        algorithm: Literal["em", "sem", "cem", "saem", "auto"] = "em",
+        algorithm: Literal["auto", "em", "sem", "cem", "saem"] = "auto",
         result: Literal["average", "best", "last"] = "average",
         accelerate: bool = False,
         init_params: str | Model = "fast-kmeans",
