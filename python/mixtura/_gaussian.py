@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -30,6 +31,8 @@ Array = NDArray[Any]
 STRUCTURES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
 #: Starts of our own: each is found in milliseconds, however many rows there are.
 FAST_STARTS = frozenset({"fast-kmeans", "paper", "short-em"})
+#: From 1.8 on, scikit-learn's methods are told which library an array is of.
+NAMESPACE = {"xp": np} if "xp" in signature(mixture.GaussianMixture._initialize).parameters else {}
 #: Algorithms that stop as scikit-learn's EM does.
 LAGGED = frozenset({"em", "cem"})
 
@@ -257,7 +260,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             raise ValueError(f"init_params={self.init_params!r} leaves no use for {given[0]}.")
         if self.accelerate and self.algorithm not in ("em", "auto"):
             raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
-        self._check_parameters(X, xp=np)
+        self._check_parameters(X, **NAMESPACE)
 
     def _settings(self, seed: int) -> dict[str, Any]:
         return {
@@ -379,7 +382,7 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     def _initialize(self, X: Array, resp: Array | None, xp: Any = None) -> None:
         """Sets the start's attributes from responsibilities; a hook that may be overridden."""
-        super()._initialize(X, resp, xp=np)
+        super()._initialize(X, resp, **NAMESPACE)
         if self.precisions_init is not None:
             self.covariances_ = _covariances(self.precisions_cholesky_, self.covariance_type)
 
@@ -418,7 +421,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             self.precisions_cholesky_ = _precisions_cholesky(covariances, self.covariance_type)
         else:
             # As scikit-learn factors them.
-            super()._initialize(np.empty((1, means.shape[1])), None, xp=np)
+            super()._initialize(np.empty((1, means.shape[1])), None, **NAMESPACE)
             self.weights_ = weights if self.weights_init is None else self.weights_init
             self.means_ = means if self.means_init is None else self.means_init
             self.covariances_ = _covariances(self.precisions_cholesky_, self.covariance_type)
@@ -445,7 +448,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         covariances = parameters["covariances"]
         cholesky = _precisions_cholesky(covariances, self.covariance_type)
         shown = [np.asarray(array, dtype=dtype) for array in (model.weights, parameters["means"], covariances, cholesky)]
-        self._set_parameters(tuple(shown), xp=np)
+        self._set_parameters(tuple(shown), **NAMESPACE)
         self._shown = (model, shown[0].copy(), shown[1].copy(), shown[3].copy())
 
     def _is_shown(self) -> bool:
@@ -559,7 +562,7 @@ def _covariances(precisions_cholesky: ArrayLike, covariance_type: str) -> Array:
 def _collapse(dtype: np.dtype[Any]) -> ValueError:
     """The error that scikit-learn has for a singular covariance."""
     try:
-        _compute_precision_cholesky(np.zeros((1, 1, 1), dtype=dtype), "full", xp=np)
+        _compute_precision_cholesky(np.zeros((1, 1, 1), dtype=dtype), "full", **NAMESPACE)
     except ValueError as error:
         return error
     return ValueError("A component has collapsed: its covariance is singular.")

@@ -11,10 +11,13 @@ import pandas
 import polars
 import pyarrow
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mixtura
 from mixtura import GaussianMixture, Mixture, Model
+
+SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 
 @pytest.mark.parametrize("algorithm", ["sem", "cem", "saem", "auto"])
@@ -63,9 +66,12 @@ def test_tables_keep_their_names(rows):
     expected = GaussianMixture(3, random_state=0).fit(rows)
     for table in tables:
         model = GaussianMixture(3, random_state=0).fit(table)
-        assert list(model.feature_names_in_) == names
+        # scikit-learn reads the names of other tables than pandas' from 1.9 on.
+        if SKLEARN >= (1, 9) or isinstance(table, pandas.DataFrame):
+            assert list(model.feature_names_in_) == names
         assert_array_equal(model.means_, expected.means_)
         assert_array_equal(model.predict(table), expected.predict(rows))
+    model = GaussianMixture(3, random_state=0).fit(tables[0])
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(tables[0].rename(columns={"a": "z"}))
     with pytest.raises(ValueError, match="NaN"):
@@ -133,7 +139,7 @@ def test_other_threads_run_meanwhile():
 
     thread = threading.Thread(target=tick)
     thread.start()
-    GaussianMixture(10, tol=0, max_iter=20, init_params="fast-kmeans", random_state=0).fit(X)
+    GaussianMixture(10, tol=1e-3, max_iter=100, init_params="fast-kmeans", random_state=0).fit(X)
     done.set()
     thread.join()
     assert len(ticks) > 5
