@@ -214,9 +214,10 @@ impl Table {
         };
         let rows: String = self.rows.iter().map(|row| format!("<tr>{}</tr>", cells(row, "td"))).collect();
         format!(
-            "<div class=\"table\"><table><caption>{}</caption><thead><tr>{}</tr></thead><tbody>{rows}</tbody></table></div>",
-            escaped(&self.caption),
-            cells(&self.heading, "th")
+            "<p class=\"caption\">{caption}</p><div class=\"table\"><table aria-label=\"{caption}\"><thead><tr>{}</tr></thead>\
+             <tbody>{rows}</tbody></table></div>",
+            cells(&self.heading, "th"),
+            caption = escaped(&self.caption)
         )
     }
 }
