@@ -55,6 +55,13 @@ def seed_of(random_state: Any, *, advance: bool) -> int:
     return int(generator.randint(np.iinfo(np.int32).max))
 
 
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number, not too small."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    return int(value)
+
+
 def record_of(model: Any) -> dict[str, Any]:
     """How a model was fitted, as its file says; empty if that is not known."""
     text = model.fit_record
@@ -80,10 +87,8 @@ def _from_columns(X: Any) -> Array:
     # polars and Arrow have different names for single precision.
     is_single = kinds in ({"Float32"}, {"float"})
     out = np.empty((len(columns[0]) if columns else 0, len(columns)), np.float32 if is_single else np.float64)
+    # An array of a single batch of pyarrow is not copied unless told to, even where it must be.
+    options = {"zero_copy_only": False} if hasattr(X, "column_names") and not hasattr(X, "combine_chunks") else {}
     for at, column in enumerate(columns):
-        try:
-            out[:, at] = column.to_numpy()
-        except ValueError:
-            # An array of a single batch of pyarrow, with nulls or booleans, is not copied unless told to.
-            out[:, at] = column.to_numpy(zero_copy_only=False)
+        out[:, at] = column.to_numpy(**options)
     return out

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from . import _data, _mixtura
 from ._listen import Bar
+from ._methods import ModelMethods
 from ._mixtura import Model
 
 
@@ -22,7 +23,7 @@ def generate(
     *,
     separation: float = 0.6,
     balanced: bool = True,
-    random_state: int = 0,
+    random_state: int | np.random.RandomState | None = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], Model]:
     """Rows of an artificial mixture as in the paper, the component of each, and the mixture.
 
@@ -41,8 +42,11 @@ def generate(
     >>> X.shape, labels.shape, model
     ((1000, 3), (1000,), <Model of 4 components in 3 columns: gaussian, full covariances>)
     """
-    model = _mixtura.generate(n_columns, n_components, float(separation), balanced, random_state)
-    X, labels = model.sample(n_rows, random_state)
+    n_rows = _data.check_count("n_rows", n_rows)
+    shape = _data.check_count("n_columns", n_columns), _data.check_count("n_components", n_components)
+    seed = _data.seed_of(random_state, advance=True)
+    model = _mixtura.generate(*shape, float(separation), bool(balanced), seed)
+    X, labels = model.sample(n_rows, seed)
     return X, labels, model
 
 
@@ -83,8 +87,15 @@ def bounds(
     """
     if confidence is not None and delta is not None:
         raise ValueError("confidence and delta exclude each other.")
-    inner = model if isinstance(model, Model) else model._model()
-    text = _mixtura.bounds(inner, _data.matrix(X), delta, confidence, float(within), n_threads)
+    if n_threads is not None:
+        _data.check_count("n_threads", n_threads)
+    if isinstance(model, Model):
+        rows = _data.matrix(X)
+    elif isinstance(model, ModelMethods):
+        rows, model = model._rows(X), model._model()
+    else:
+        raise TypeError(f"model must be a Model or an estimator of mixtura, not {type(model).__name__}.")
+    text = _mixtura.bounds(model, rows, delta, confidence, float(within), n_threads)
     return {name: _as_array(value) for name, value in json.loads(text).items()}
 
 
@@ -136,7 +147,7 @@ def compare(
     bound_runs: int = 1,
     rounds: int = 50,
     init_params: str = "fast-kmeans",
-    random_state: int = 0,
+    random_state: int | np.random.RandomState | None = 0,
     confidence: float = 0.99,
     equal_within: float = 1e-3,
     regularization: float = 1e-9,
@@ -155,22 +166,23 @@ def compare(
     >>> found.files["index.html"][:15]
     '<!doctype html>'
     """
+    counts = {"n_components": n_components, "starts": starts, "runs": runs, "rounds": rounds}
+    if n_threads is not None:
+        _data.check_count("n_threads", n_threads)
     items: dict[str, Any] = {
-        "n_components": n_components,
-        "starts": starts,
-        "runs": runs,
-        "bound_runs": bound_runs,
-        "rounds": rounds,
-        "seed": random_state,
+        **{name: _data.check_count(name, value) for name, value in counts.items()},
+        "bound_runs": _data.check_count("bound_runs", bound_runs, 0),
+        "seed": _data.seed_of(random_state, advance=True),
         "confidence": float(confidence),
         "equal_within": float(equal_within),
         "regularization": float(regularization),
-        "normalize": normalize,
+        "normalize": bool(normalize),
     }
     words = ", ".join(f"{name}={value!r}" for name, value in items.items() if name not in ("n_components", "seed"))
     items["start"] = init_params
     items["n_threads"] = n_threads
-    items["command"] = f"mixtura.compare(X, {n_components}, init_params={init_params!r}, random_state={random_state}, {words})"
+    seed = items["seed"]
+    items["command"] = f"mixtura.compare(X, {n_components}, init_params={init_params!r}, random_state={seed}, {words})"
     rows = _data.matrix(X)
     with Bar("comparing", 1.0, progress, is_share=True) as bar:
         listen = (lambda _restart, _round, share: bar.move(share)) if bar.is_shown else None

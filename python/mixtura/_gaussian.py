@@ -76,7 +76,9 @@ random_state, warm_start, verbose, verbose_interval
         Number of threads; None for all (or what OMP_NUM_THREADS allows). Changes no bit of the result.
 
     callback : callable or None
-        Called after every round as `callback(round, log_likelihood)`, the mean over rows; something true stops.
+        Called as `callback(round, log_likelihood)`, the mean over rows; something true stops the fit. EM and CEM
+        call it after each round, with the likelihood before its update; the others from round 0, the start, on, with
+        the likelihood of that round's model.
 
     progress : bool, default False
         Show a bar, in a terminal or a notebook.
@@ -89,7 +91,8 @@ lower_bounds_, n_features_in_, feature_names_in_
     events_ : list of dict
         Repairs and other things to know of: kind, component, first and last round, number of rounds.
     reason_ : str
-        Why the fit ended: "converged", "flat" (SEM no longer rises), "round-limit" or "interrupted".
+        Why the fit ended: "converged", "flat" (SEM no longer rises), "round-limit", "interrupted"; "batch" after
+        `partial_fit`.
     n_batches_ : int
         After `partial_fit`: how many batches there were.
 
@@ -118,6 +121,7 @@ lower_bounds_, n_features_in_, feature_names_in_
     events_: list[dict[str, Any]]
     reason_: str
     n_batches_: int
+    _online: Online
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **mixture.GaussianMixture._parameter_constraints,
@@ -217,7 +221,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         X = _data.rows(self, X, reset=True, least=2)
         weights = _data.weights_of(sample_weight, X)
         self._check(X)
-        self._take(self._best(X, weights), X.dtype)
+        self._take(self._best(X, weights), X.dtype, len(X))
         if self.reason_ == "round-limit" and self.max_iter > 0:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or increase "
@@ -229,19 +233,20 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     def _best(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
         """The best of `n_init` fits, or one that goes on where the last one ended."""
-        do_init = not (self.warm_start and hasattr(self, "converged_"))
+        do_init = not (self.warm_start and hasattr(self, "converged_") and hasattr(self, "lower_bound_"))
         previous = -np.inf if do_init else self.lower_bound_
-        self.converged_ = False
         best: Mapping[str, Any] | None = None
         random_state = check_random_state(self.random_state)
-        seed = _data.seed_of(self.random_state, advance=self.algorithm != "em")
+        uses_seed = self.algorithm != "em" or self.init_params in FAST_STARTS
+        seed = _data.seed_of(self.random_state, advance=uses_seed)
         for init in range(self.n_init if do_init else 1):
             self._print_verbose_msg_init_beg(init)
-            start, ln_weight = self._start(X, weights, random_state) if do_init else self._attributes_as_start()
+            start, ln_weight = self._start(X, weights, random_state) if do_init else self._warm_start()
             found = self._run(X, weights, start, (seed, init), {"previous": previous, "ln_weight": ln_weight})
             if self.max_iter > 0:
                 self._print_verbose_msg_init_end(found["likelihood"], found["has_converged"])
-            if best is None or found["likelihood"] > best["likelihood"]:
+            # Without a round there are no likelihoods to compare, and scikit-learn keeps the last start.
+            if best is None or self.max_iter == 0 or found["likelihood"] > best["likelihood"]:
                 best = found
             if found["reason"] == "interrupted":
                 break
@@ -311,7 +316,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             except Collapsed:
                 raise _collapse(X.dtype) from None
 
-    def _take(self, found: Mapping[str, Any], dtype: np.dtype[Any]) -> None:
+    def _take(self, found: Mapping[str, Any], dtype: np.dtype[Any], n_rows: int) -> None:
         """Makes what a fit found our own."""
         self._show(found["model"], dtype)
         self.converged_ = found["has_converged"]
@@ -322,6 +327,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         is_lagged = self.algorithm in LAGGED and not self.accelerate
         self.lower_bound_ = -np.inf if self.max_iter == 0 and is_lagged else found["likelihood"]
         self.lower_bounds_ = list(found["likelihoods"])
+        self._n_rows = n_rows
         for name in ("n_batches_", "_online"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -332,8 +338,24 @@ lower_bounds_, n_features_in_, feature_names_in_
         """Where a fit starts, and the logarithm of the sum that its weights had."""
         if self.init_params in FAST_STARTS:
             return self.init_params, 0.0
+        for name in ("covariances_", "_shown"):
+            if hasattr(self, name):
+                delattr(self, name)
         self._initialize_parameters(X, random_state, sample_weight=weights)
-        return self._attributes_as_start()
+        covariances = getattr(self, "covariances_", None)
+        if covariances is None:
+            covariances = _covariances(self.precisions_cholesky_, self.covariance_type)
+        return self._as_start(covariances)
+
+    def _warm_start(self) -> tuple[Model, float]:
+        if self._is_shown():
+            return self._shown[0], 0.0
+        return self._as_start(_covariances(self.precisions_cholesky_, self.covariance_type))
+
+    def _as_start(self, covariances: Array) -> tuple[Model, float]:
+        weights = np.asarray(self.weights_, dtype=np.float64)
+        total = float(weights.sum())
+        return self._as_model(weights / total, self.means_, covariances), float(np.log(total))
 
     def _initialize_parameters(
         self, X: Array, random_state: Any, xp: Any = None, sample_weight: Array | None = None
@@ -426,13 +448,6 @@ lower_bounds_, n_features_in_, feature_names_in_
             self.means_ = means if self.means_init is None else self.means_init
             self.covariances_ = _covariances(self.precisions_cholesky_, self.covariance_type)
 
-    def _attributes_as_start(self) -> tuple[Model, float]:
-        weights = np.asarray(self.weights_, dtype=np.float64)
-        total = float(weights.sum())
-        is_ours = self._is_shown() or hasattr(self, "covariances_")
-        covariances = self.covariances_ if is_ours else _covariances(self.precisions_cholesky_, self.covariance_type)
-        return self._as_model(weights / total, self.means_, covariances), float(np.log(total))
-
     # ---- the model
 
     def _as_model(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> Model:
@@ -440,6 +455,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         if self.covariance_type in ("full", "tied"):
             double[2] = (double[2] + np.swapaxes(double[2], -1, -2)) / 2
         columns = list(getattr(self, "feature_names_in_", []))
+        _precisions_cholesky(double[2], self.covariance_type)
         return Model.from_parameters("gaussian", STRUCTURES[self.covariance_type], double[0], double[1:], columns)
 
     def _show(self, model: Model, dtype: np.dtype[Any]) -> None:
@@ -459,6 +475,9 @@ lower_bounds_, n_features_in_, feature_names_in_
         now = (self.weights_, self.means_, self.precisions_cholesky_)
         return all(np.array_equal(array, was) for array, was in zip(now, shown[1:], strict=True))
 
+    def _ln_weight(self) -> float:
+        return 0.0 if self._is_shown() else float(np.log(np.sum(self.weights_, dtype=np.float64)))
+
     def _model(self) -> Model:
         """The model that the attributes tell of; where they were changed by hand, what scikit-learn would use."""
         if self._is_shown():
@@ -477,7 +496,8 @@ lower_bounds_, n_features_in_, feature_names_in_
         The first batch is fitted, as by `fit`, and should have some hundred rows a component; `max_iter=0` takes
         only its start. From then on each batch is gone through once: statistics s ← (1 − γ)·s + γ·(mean statistics
         of the batch), with γ = (t + learning_offset)^−learning_decay for batch t = 2, 3, …, then the model of s.
-        The algorithms are "em", "sem" and "cem". After a `fit`, the first batch begins with the fitted model.
+        The algorithms are "em", "sem" and "cem". After a `fit`, or where attributes were set by hand, batches go on
+        from that model, as if it had come from batches of the size of the next one.
 
         >>> import numpy as np
         >>> from mixtura import GaussianMixture
@@ -489,27 +509,44 @@ lower_bounds_, n_features_in_, feature_names_in_
         >>> np.sort(model.means_.ravel()).round(1)
         array([-3.,  3.])
         """
-        is_first = not hasattr(self, "_online")
-        is_fresh = is_first and not hasattr(self, "means_")
+        if self.algorithm not in ("em", "sem", "cem"):
+            raise ValueError(f"partial_fit needs algorithm='em', 'sem' or 'cem', not {self.algorithm!r}.")
+        is_fresh = not hasattr(self, "n_iter_")
         X = _data.rows(self, X, reset=is_fresh, least=2 if is_fresh else 1)
         weights = _data.weights_of(sample_weight, X)
+        if is_fresh:
+            self._check(X)
+        elif self.means_.shape[0] != self.n_components or self.covariances_.shape != self._shape(X.shape[1]):
+            raise ValueError("n_components and covariance_type must not change between batches.")
         settings = self._settings(_data.seed_of(self.random_state, advance=False)) | {"accelerate": False}
-        online = getattr(self, "_online", None)
+        # A model that was fitted or changed by other means is taken up from its parameters.
+        online = self._online if hasattr(self, "_online") and self._is_shown() else None
         if online is None:
-            if is_fresh:
-                self._check(X)
             first = self._best(X, weights)["model"] if is_fresh else self._model()
+            n_seen = getattr(self, "_n_rows", len(X))
+            n_batches = 0 if is_fresh else max(1, round(n_seen / len(X)))
             structure = STRUCTURES[self.covariance_type]
-            online = Online(X, weights, first, int(self.n_components), "gaussian", structure, settings)
+            online = Online(X, weights, first, int(self.n_components), "gaussian", structure, settings, n_batches)
         likelihood = online.learn(X, weights, settings, float(self.learning_decay), float(self.learning_offset))
         self._online = online
-        self._show(self._online.model, X.dtype)
-        self.n_batches_ = self._online.n_batches
-        self.events_ = self._online.events
-        self.lower_bound_ = likelihood
+        self._show(online.model.with_columns(list(getattr(self, "feature_names_in_", []))), X.dtype)
+        self._n_rows = len(X) * online.n_batches
+        self.n_batches_ = online.n_batches
+        self.events_ = online.events
+        self.lower_bound_, self.lower_bounds_ = likelihood, []
         self.n_iter_ = self.n_batches_
-        self.converged_ = False
+        self.converged_, self.reason_ = False, "batch"
         return self
+
+    def _shape(self, n_columns: int) -> tuple[int, ...]:
+        """The shape of the covariances."""
+        shapes: dict[str, tuple[int, ...]] = {
+            "full": (self.n_components, n_columns, n_columns),
+            "tied": (n_columns, n_columns),
+            "diag": (self.n_components, n_columns),
+            "spherical": (self.n_components,),
+        }
+        return shapes[self.covariance_type]
 
     # ---- files
 
@@ -528,7 +565,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         record = _data.record_of(model)
         estimator.converged_ = record.get("converged", False)
         estimator.n_iter_ = record.get("rounds", 0)
-        estimator.lower_bound_ = record.get("mean_log_likelihood", -np.inf)
+        estimator.lower_bound_ = record.get("mean_log_likelihood", record.get("lower_bound", -np.inf))
         estimator.lower_bounds_ = []
         estimator.reason_ = record.get("reason", "")
         estimator.events_ = record.get("events", [])
@@ -541,12 +578,17 @@ lower_bounds_, n_features_in_, feature_names_in_
 
 
 def _precisions_cholesky(covariances: Array, covariance_type: str) -> Array:
-    """U with UUᵀ = Σ⁻¹, upper triangular, as scikit-learn has it."""
+    """U with UUᵀ = Σ⁻¹, upper triangular, as scikit-learn has it; refused as there if Σ is singular."""
     if covariance_type in ("diag", "spherical"):
+        if not (covariances > 0).all():
+            raise _collapse(covariances.dtype)
         return 1 / np.sqrt(covariances)
     matrices = covariances if covariance_type == "full" else covariances[np.newaxis]
     identity = np.eye(matrices.shape[-1])
-    factors = [solve_triangular(np.linalg.cholesky(matrix), identity, lower=True).T for matrix in matrices]
+    try:
+        factors = [solve_triangular(np.linalg.cholesky(matrix), identity, lower=True).T for matrix in matrices]
+    except np.linalg.LinAlgError:
+        raise _collapse(covariances.dtype) from None
     return np.stack(factors) if covariance_type == "full" else factors[0]
 
 

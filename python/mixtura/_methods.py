@@ -37,25 +37,20 @@ class ModelMethods:
         rows = self._rows(X)
         return self._model().predict_proba(rows, self.n_threads).astype(rows.dtype, copy=False)
 
+    def _ln_weight(self) -> float:
+        """The logarithm of the sum of the weights, which is 0 unless they were set by hand."""
+        return 0.0
+
     def score_samples(self, X: Any) -> Array:
         """The log-likelihood of each row, in nats."""
         rows = self._rows(X)
-        return self._model().score_samples(rows, self.n_threads).astype(rows.dtype, copy=False)
+        scores = self._model().score_samples(rows, self.n_threads) + self._ln_weight()
+        return scores.astype(rows.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log-likelihood of the rows, in nats."""
         rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[0]
-
-    def aic(self, X: Any) -> float:
-        """Akaike's criterion; the lower the better."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[2]
-
-    def bic(self, X: Any) -> float:
-        """The Bayesian information criterion; the lower the better."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[3]
+        return self._model().score(rows, None, self.n_threads)[0] + self._ln_weight()
 
     def icl(self, X: Any) -> float:
         """The integrated completed likelihood: BIC, and the doubt about labels; the lower the better."""

@@ -27,6 +27,7 @@ class Model:
         parameters: list[NDArray[np.float64]],
         columns: list[str],
     ) -> Model: ...
+    def with_columns(self, columns: list[str]) -> Model: ...
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Model: ...
     @staticmethod
@@ -72,6 +73,7 @@ class Online:
         family: str,
         structure: str,
         settings: Mapping[str, Any],
+        n_batches: int = 0,
     ) -> Online: ...
     def learn(
         self, data: _Matrix, weights: _Weights, settings: Mapping[str, Any], decay: float, offset: float

@@ -22,7 +22,8 @@ from ._mixtura import fit as fit_restarts
 
 Array = NDArray[Any]
 
-_STRUCTURES = ("full", "tied", "diagonal", "spherical")
+#: Names of covariance structures, and the short one that scikit-learn has.
+_STRUCTURES = {"full": "full", "tied": "tied", "diagonal": "diagonal", "diag": "diagonal", "spherical": "spherical"}
 
 
 class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
@@ -36,7 +37,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
     family : {"gaussian", "poisson"}, default "gaussian"
         Poisson components are independent counts in each column.
     covariance_type : {"full", "tied", "diagonal", "spherical"}, default "full"
-        For Gaussians.
+        For Gaussians. "diag" is "diagonal".
     algorithm : {"auto", "em", "sem", "cem", "saem"}, default "auto"
         "auto" is SEM while it rises, then EM.
     result : {"average", "best", "last"}, default "average"
@@ -114,7 +115,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         n_components: int = 1,
         *,
         family: Literal["gaussian", "poisson"] = "gaussian",
-        covariance_type: Literal["full", "tied", "diagonal", "spherical"] = "full",
+        covariance_type: Literal["full", "tied", "diagonal", "diag", "spherical"] = "full",
         algorithm: Literal["auto", "em", "sem", "cem", "saem"] = "auto",
         result: Literal["average", "best", "last"] = "average",
         accelerate: bool = False,
@@ -177,7 +178,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
                 self.init_params,
                 int(self.n_components),
                 self.family,
-                self.covariance_type,
+                _STRUCTURES[self.covariance_type],
                 settings,
                 listen if is_heard else None,
             )
@@ -199,9 +200,20 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         """Fits the model and returns the most probable component of each row."""
         return self.fit(X, y, sample_weight).predict(X)
 
+    def aic(self, X: Any) -> float:
+        """Akaike's criterion; the lower the better."""
+        rows = self._rows(X)
+        return self._model().score(rows, None, self.n_threads)[2]
+
+    def bic(self, X: Any) -> float:
+        """The Bayesian information criterion; the lower the better."""
+        rows = self._rows(X)
+        return self._model().score(rows, None, self.n_threads)[3]
+
     def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Draws rows from the model, with their components; `mixtura sample` draws the same."""
         check_is_fitted(self)
+        _data.check_count("n_samples", n_samples)
         seed = _data.seed_of(self.random_state, advance=True)
         return self.model_.sample(int(n_samples), seed, self.n_threads)
 
@@ -227,7 +239,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         record = _data.record_of(model)
         estimator.converged_ = record.get("converged", False)
         estimator.n_iter_ = record.get("rounds", 0)
-        estimator.lower_bound_ = record.get("mean_log_likelihood", -np.inf)
+        estimator.lower_bound_ = record.get("mean_log_likelihood", record.get("lower_bound", -np.inf))
         estimator.reason_ = record.get("reason", "")
         estimator.events_ = record.get("events", [])
         return estimator

@@ -2,15 +2,39 @@
 
 use mixtura::{Error, Rows};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A matrix of rows: C-contiguous, in double or single precision.
-#[derive(FromPyObject)]
+/// A matrix of rows: C-contiguous, in double or single precision. Anything else that NumPy can make such a matrix
+/// of is copied into one.
 pub(crate) enum Matrix<'py> {
-    #[pyo3(transparent)]
     Double(PyReadonlyArray2<'py, f64>),
-    #[pyo3(transparent)]
     Single(PyReadonlyArray2<'py, f32>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Matrix<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.extract::<PyReadonlyArray2<'py, f64>>()
+            && array.is_c_contiguous()
+        {
+            return Ok(Self::Double(array));
+        }
+        if let Ok(array) = object.extract::<PyReadonlyArray2<'py, f32>>()
+            && array.is_c_contiguous()
+        {
+            return Ok(Self::Single(array));
+        }
+        let numpy = object.py().import("numpy")?;
+        let copied = numpy.call_method1("array", (object, "float64"))?;
+        let copied = numpy.call_method1("ascontiguousarray", (copied,))?;
+        let Ok(array) = copied.extract::<PyReadonlyArray2<'py, f64>>() else {
+            let shape = copied.getattr("shape")?.str()?;
+            return Err(PyValueError::new_err(format!("rows must be a matrix, not of shape {shape}")));
+        };
+        Ok(Self::Double(array))
+    }
 }
 
 /// Weights of the rows.

@@ -1,7 +1,7 @@
 //! Fits models: whole fits as the command line has them, and single ones with the rules that Python's world
 //! expects.
 
-use mixtura::driver::{Event, EventKind, Observer, Quiet, Run, SemResult, State};
+use mixtura::driver::{Event, EventKind, Observer, Quiet, Run, SemResult, State, check_components};
 use mixtura::family::{Family, Floor, Outcome};
 use mixtura::pass::{Source, Threads};
 use mixtura::start::maximum_of_labels;
@@ -212,16 +212,17 @@ pub(crate) fn fit_once(
             return Err(Collapsed::new_err("a component has collapsed"));
         }
         let (model, likelihood) = ended.answer;
-        let record = lag.is_none().then(|| FitRecord {
+        let record = FitRecord {
             algorithm: options.algorithm,
             seed: options.seed,
             rounds: ended.rounds,
             converged: ended.has_converged,
             reason: ended.reason.into(),
-            mean_log_likelihood: likelihood,
-            restarts: vec![likelihood],
+            mean_log_likelihood: lag.is_none().then_some(likelihood),
+            lower_bound: lag.filter(|_| ended.rounds > 0).map(|_| likelihood),
+            restarts: lag.is_none().then_some(likelihood).into_iter().collect(),
             events: ended.events.clone(),
-        });
+        };
         Ok(Found {
             likelihood,
             likelihoods: ended.likelihoods,
@@ -229,7 +230,7 @@ pub(crate) fn fit_once(
             reason: ended.reason,
             has_converged: ended.has_converged,
             events: items(&ended.events),
-            model: Model { file: ModelFile { model: model.into(), columns, fit: record } },
+            model: Model { file: ModelFile { model: model.into(), columns, fit: Some(record) } },
         })
     })
 }
@@ -259,6 +260,9 @@ fn once<F: Family>(
     let rows = data.rows()?;
     let engine = Threads::<F>::new(&rows)?;
     F::check_size(n_components, rows.n_columns())?;
+    if !matches!(start, Start::Model(_)) {
+        check_components(&engine, n_components, start)?;
+    }
     let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
     let first = start.first_model(&engine, n_components, (options.seed, restart), &floor)?;
     let mut run = Run::new(State::new(first, restart, floor));
@@ -285,22 +289,24 @@ fn go_lagged<F: Family>(
     lag: Lag,
     watch: &Watch<'_>,
 ) -> Result<Ended<F>, Error> {
-    let is_unprotected = options.ridge == 0.0 && options.regularization == 0.0;
-    let endless = Options { rounds: u64::MAX, tolerance: 0.0, ..options.clone() };
+    let endless = Options { tolerance: 0.0, ..options.clone() };
     let (mut likelihoods, mut previous) = (Vec::new(), lag.previous);
     let (mut reason, mut has_converged) = ("round-limit", false);
     for round in 1..=options.rounds {
         run.step(engine, &endless, &Quiet)?;
-        if is_unprotected && run.state().events.iter().any(|event| is_collapse(event.kind)) {
+        if is_collapse(&run.state().events, options) {
             reason = COLLAPSED;
             break;
         }
+        // A component that was just moved has to be fitted before it can be part of an answer.
+        let is_moved = |event: &Event| event.kind == EventKind::Reseeded && event.last == round;
+        let is_reseeded = run.state().events.iter().any(is_moved);
         let ln_weight = if round == 1 { lag.ln_weight } else { 0.0 };
         let likelihood = run.state().likelihoods.last().copied().unwrap_or(f64::NAN) + ln_weight;
         likelihoods.push(likelihood);
         watch.tell(run.state().restart, round, likelihood);
         let change = likelihood - std::mem::replace(&mut previous, likelihood);
-        if change.abs() < options.tolerance {
+        if change.abs() < options.tolerance && !is_reseeded {
             (reason, has_converged) = ("converged", true);
             break;
         }
@@ -309,19 +315,20 @@ fn go_lagged<F: Family>(
             break;
         }
     }
-    let state = run.state();
-    Ok(Ended {
-        answer: (state.model.clone(), previous),
-        likelihoods,
-        rounds: state.round,
-        reason,
-        has_converged,
-        events: state.events.clone(),
-    })
+    let State { model, round, events, .. } = run.state();
+    let (answer, rounds, events) = ((model.clone(), previous), *round, events.clone());
+    Ok(Ended { answer, likelihoods, rounds, reason, has_converged, events })
 }
 
-fn is_collapse(kind: EventKind) -> bool {
-    matches!(kind, EventKind::CovarianceKept | EventKind::ParametersKept | EventKind::Reseeded)
+/// Whether a component is lost: nothing keeps a singular covariance from being so but a floor, and nothing keeps a
+/// component from its last row but a floor or a ridge.
+fn is_collapse(events: &[Event], options: &Options) -> bool {
+    let is_lost = |kind| match kind {
+        EventKind::CovarianceKept => options.regularization == 0.0,
+        EventKind::ParametersKept | EventKind::Reseeded => options.regularization == 0.0 && options.ridge == 0.0,
+        _ => false,
+    };
+    events.iter().any(|event| is_lost(event.kind))
 }
 
 /// The components of labelled rows, and their shares of the weight; every label below K needs a row.

@@ -7,6 +7,7 @@ use mixtura::generate::{Artificial, Balance};
 use mixtura::{AnyMixture, Mixture, with_family, with_mixture};
 use mixtura_io::{BoundsReport, Certainty, FitRecord, ModelFile};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -38,7 +39,15 @@ impl Model {
         parameters: Vec<PyReadonlyArrayDyn<'_, f64>>,
         columns: Vec<String>,
     ) -> PyResult<Self> {
+        let shapes = with_family!(kind(family, structure)?, F => F::shapes(1, 1));
+        if parameters.len() != shapes.len() {
+            let text = format!("a {family} mixture has {} parameters, not {}", shapes.len(), parameters.len());
+            return Err(PyValueError::new_err(text));
+        }
         let n_columns = parameters.first().and_then(|means| means.as_array().shape().get(1).copied()).unwrap_or(0);
+        if n_columns == 0 {
+            return Err(PyValueError::new_err("the first parameter must be a matrix, a row for each component"));
+        }
         let values = parameters.iter().map(|array| array.as_array().iter().copied().collect()).collect();
         let weights = weights.as_array().to_vec();
         let model = with_family!(kind(family, structure)?, F => {
@@ -46,6 +55,15 @@ impl Model {
             AnyMixture::from(Mixture::new(weights, components).map_err(refused)?)
         });
         Ok(Self { file: ModelFile { model, columns, fit: None } })
+    }
+
+    /// The same model with names for its columns.
+    fn with_columns(&self, columns: Vec<String>) -> PyResult<Self> {
+        if !columns.is_empty() && columns.len() != self.file.model.n_columns() {
+            let text = format!("{} names for {} columns", columns.len(), self.file.model.n_columns());
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Self { file: ModelFile { columns, ..self.file.clone() } })
     }
 
     /// Reads a model file.
@@ -211,6 +229,10 @@ impl Model {
         seed: u64,
         n_threads: Option<usize>,
     ) -> PyResult<Labelled<'py>> {
+        let n_bytes = n_rows.checked_mul(8 * self.file.model.n_columns()).filter(|&n| isize::try_from(n).is_ok());
+        if n_bytes.is_none() {
+            return Err(PyMemoryError::new_err(format!("{n_rows} rows do not fit into memory")));
+        }
         let work = |_: &Watch<'_>| self.file.model.sample(0..n_rows, seed);
         let (values, labels) = supervised(py, n_threads, None, work)?.map_err(refused)?;
         let labels = labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py);

@@ -63,6 +63,7 @@ fn begun<F: Family>(
     start: &Start<F>,
     n_components: usize,
     options: &Options,
+    n_batches: u64,
 ) -> Result<Box<dyn Learner>, Error>
 where
     AnyMixture: From<Mixture<F>>,
@@ -71,14 +72,18 @@ where
     let engine = Threads::<F>::new(&rows)?;
     let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
     let first = start.first_model(&engine, n_components, (options.seed, 0), &floor)?;
-    Ok(Box::new(Learning::new(first, floor)))
+    Ok(Box::new(match n_batches {
+        0 => Learning::new(first, floor),
+        n => Learning::resumed(first, floor, n),
+    }))
 }
 
 #[pymethods]
 impl Online {
-    /// Before the first batch, which the start and the least spread are taken from.
+    /// Before the first batch, which the least spread is taken from; or, after so many batches, with a model that
+    /// they gave.
     #[new]
-    #[pyo3(signature = (data, weights, start, n_components, family, structure, settings))]
+    #[pyo3(signature = (data, weights, start, n_components, family, structure, settings, n_batches = 0))]
     #[expect(clippy::too_many_arguments, reason = "the other side of a call that is written once, in Python")]
     fn new(
         py: Python<'_>,
@@ -89,11 +94,12 @@ impl Online {
         family: String,
         structure: String,
         settings: Settings,
+        n_batches: u64,
     ) -> PyResult<Self> {
         let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
         let learner = with_family!(kind(&family, &structure)?, F => {
             let start = start.start::<F>()?;
-            let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options);
+            let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches);
             supervised(py, settings.n_threads, None, work)?.map_err(refused)?
         });
         Ok(Self { family, structure, learner })

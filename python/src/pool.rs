@@ -1,28 +1,69 @@
-//! Keeps a pool of threads for each number of threads that was asked for, anew in each process.
+//! Lends pools of threads: each to one task at a time, anew in each process.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A process, a number of threads and their pool.
-static POOLS: Mutex<Vec<(u32, usize, Arc<ThreadPool>)>> = Mutex::new(Vec::new());
+/// So many threads can be had anywhere; more only where the machine has as many.
+const MANY_THREADS: usize = 64;
+/// Idle pools that are kept for later.
+const MOST_IDLE: usize = 4;
 
-/// The pool of so many threads.
-pub(crate) fn pool(n_threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    let (process, n_threads) = (std::process::id(), self::n_threads(n_threads));
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    // A forked process has its parent's pools, but not their threads: they can neither work nor end.
-    pools.extract_if(.., |(owner, ..)| *owner != process).for_each(std::mem::forget);
-    if let Some((_, _, pool)) = pools.iter().find(|(_, n, _)| *n == n_threads) {
-        return Ok(pool.clone());
+/// Pools that nobody uses now.
+static IDLE: Mutex<Vec<Pool>> = Mutex::new(Vec::new());
+
+struct Pool {
+    process: u32,
+    n_threads: usize,
+    threads: ThreadPool,
+}
+
+/// A pool in use. A task has it to itself: were it shared, a task whose callback asks for another would wait for
+/// the very thread it holds.
+pub(crate) struct Lease(Option<Pool>);
+
+impl Lease {
+    /// A pool of so many threads, an idle one if there is one.
+    pub(crate) fn new(n_threads: Option<usize>) -> PyResult<Self> {
+        let (process, n_threads) = (std::process::id(), self::n_threads(n_threads));
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        // A forked process has its parent's pools, but not their threads: they can neither work nor end.
+        idle.extract_if(.., |pool| pool.process != process).for_each(std::mem::forget);
+        if let Some(at) = idle.iter().rposition(|pool| pool.n_threads == n_threads) {
+            return Ok(Self(Some(idle.swap_remove(at))));
+        }
+        drop(idle);
+        let built = ThreadPoolBuilder::new().num_threads(n_threads).thread_name(|n| format!("mixtura-{n}")).build();
+        let threads = built.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        Ok(Self(Some(Pool { process, n_threads, threads })))
     }
-    let built = ThreadPoolBuilder::new().num_threads(n_threads).thread_name(|n| format!("mixtura-{n}")).build();
-    let pool = Arc::new(built.map_err(|error| PyRuntimeError::new_err(error.to_string()))?);
-    pools.push((process, n_threads, pool.clone()));
-    Ok(pool)
+}
+
+impl Deref for Lease {
+    type Target = ThreadPool;
+
+    fn deref(&self) -> &ThreadPool {
+        &self.0.as_ref().expect("invariant: there until it is dropped").threads
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(pool) = self.0.take() else { return };
+        if pool.process != std::process::id() {
+            std::mem::forget(pool);
+            return;
+        }
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(pool);
+        let surplus = (idle.len() > MOST_IDLE).then(|| idle.remove(0));
+        drop(idle);
+        drop(surplus);
+    }
 }
 
 /// How many threads are used: those asked for, else as many as the environment allows (RAYON_NUM_THREADS,
@@ -30,10 +71,14 @@ pub(crate) fn pool(n_threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
 #[pyfunction]
 #[pyo3(signature = (wanted = None))]
 pub(crate) fn n_threads(wanted: Option<usize>) -> usize {
-    let allowed = |name| std::env::var(name).ok()?.trim().parse::<usize>().ok().filter(|&n| n > 0);
+    // OpenMP takes a list, for nested levels; the first is ours.
+    let first = |text: String| text.split(',').next().and_then(|word| word.trim().parse::<usize>().ok());
+    let allowed = |name| std::env::var(name).ok().and_then(first);
+    let given = |n: &usize| *n > 0;
+    let available = available_parallelism().map_or(1, usize::from);
     wanted
-        .or_else(|| allowed("RAYON_NUM_THREADS"))
-        .or_else(|| allowed("OMP_NUM_THREADS"))
-        .or_else(|| available_parallelism().ok().map(usize::from))
-        .unwrap_or(1)
+        .filter(given)
+        .or_else(|| allowed("RAYON_NUM_THREADS").filter(given))
+        .or_else(|| allowed("OMP_NUM_THREADS").filter(given))
+        .map_or(available, |n| n.min(available.max(MANY_THREADS)))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mixtura::driver::Observer;
 use pyo3::prelude::*;
 
-use crate::pool::pool;
+use crate::pool::Lease;
 
 /// How long Ctrl-C waits for an answer, at most, beside the round under way.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ pub(crate) fn supervised<T: Send>(
     listener: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch<'_>) -> T + Send,
 ) -> PyResult<T> {
-    let pool = pool(n_threads)?;
+    let pool = Lease::new(n_threads)?;
     let stop = AtomicBool::new(false);
     let (sender, messages) = sync_channel(0);
     let (messages, is_listened_to) = (Mutex::new(messages), listener.is_some());

@@ -52,12 +52,13 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
         "round-limit" => "round limit".into(),
         other => other.to_owned(),
     };
-    format!(
-        "{components}, {} {ended} after {}, log-likelihood {:.6} a row",
-        name(fit.algorithm),
-        counted(fit.rounds as usize, "round"),
-        fit.mean_log_likelihood
-    )
+    let likelihood = match (fit.mean_log_likelihood, fit.lower_bound) {
+        (Some(likelihood), _) => format!(", log-likelihood {likelihood:.6} a row"),
+        (None, Some(bound)) => format!(", log-likelihood {bound:.6} a row before the last"),
+        (None, None) => String::new(),
+    };
+    let rounds = counted(fit.rounds as usize, "round");
+    format!("{components}, {} {ended} after {rounds}{likelihood}", name(fit.algorithm))
 }
 
 /// The model as a table: a line for each component with weight, mean and standard deviation.

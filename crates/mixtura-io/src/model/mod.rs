@@ -52,8 +52,13 @@ pub struct FitRecord {
     pub converged: bool,
     /// Why it ended.
     pub reason: String,
-    /// Log-likelihood for each unit of weight, in nats, in the data's units.
-    pub mean_log_likelihood: f64,
+    /// Log-likelihood for each unit of weight, in nats, in the data's units; none if the last model was not
+    /// evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_log_likelihood: Option<f64>,
+    /// The same of the model before the last update, where the last one was not evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower_bound: Option<f64>,
     /// The same for every restart.
     pub restarts: Vec<f64>,
     /// What happened on the way.
@@ -70,7 +75,8 @@ impl FitRecord {
             rounds: fit.rounds,
             converged: fit.termination.has_converged(),
             reason: fit.termination.name().into(),
-            mean_log_likelihood: fit.mean_ln_likelihood + ln_volume,
+            mean_log_likelihood: Some(fit.mean_ln_likelihood + ln_volume),
+            lower_bound: None,
             restarts: fit.restarts.iter().map(|likelihood| likelihood + ln_volume).collect(),
             events: fit.events.clone(),
         }

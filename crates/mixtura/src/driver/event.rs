@@ -27,8 +27,8 @@ pub enum EventKind {
     Blended,
     /// A component's estimated covariance was singular; the previous one was kept.
     CovarianceKept,
-    /// An empty component kept its last good parameters: it was empty once more after five reseeds, or in
-    /// a batch of rows.
+    /// An empty component kept its last good parameters: it was empty once more after five reseeds, in EM's last
+    /// round, or in a batch of rows.
     ParametersKept,
     /// A component far from the centre of its rows was found to be much narrower than before; its
     /// covariance is computed about its own mean from then on.

@@ -98,7 +98,12 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
     Ok(best_of(&runs, engine, options))
 }
 
-fn check_components<F: Family>(engine: &impl Engine<F>, n_components: usize, start: &Start<F>) -> Result<(), Error> {
+/// Refuses a number of components that the rows, or the initial model, do not have.
+pub fn check_components<F: Family>(
+    engine: &impl Engine<F>,
+    n_components: usize,
+    start: &Start<F>,
+) -> Result<(), Error> {
     if n_components == 0 {
         return Err(Error::Option { option: "the number of components", expected: "at least 1", value: "0".into() });
     }

@@ -86,6 +86,12 @@ impl<F: Family> Online<F> {
         Self { model, floor, mean: None, n_batches: 0, events: Vec::new() }
     }
 
+    /// After so many batches that gave this model: what comes next counts for less.
+    pub fn resumed(model: Mixture<F>, floor: Floor, n_batches: u64) -> Self {
+        let mean = Some(model.components.expected_moments(&model.weights));
+        Self { mean, n_batches, ..Self::new(model, floor) }
+    }
+
     /// The model so far.
     pub fn model(&self) -> &Mixture<F> {
         &self.model
@@ -126,7 +132,7 @@ impl<F: Family> Online<F> {
         for (k, (fate, outcome)) in fates.iter().zip(&outcomes).enumerate() {
             kinds_of(fate, *outcome).for_each(|kind| record(&mut self.events, kind, Some(k), batch));
         }
-        let weights = mixing_weights(&self.model.weights, &mean, 1.0, &fates);
+        let weights = mixing_weights(&mean, 1.0, &fates);
         self.model = Mixture { weights, components };
         self.mean = Some(mean);
         self.n_batches = batch;

@@ -27,7 +27,7 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
     let plain = (&tally.moments, tally.weight);
     let (moments, weight) = state.average.as_ref().map_or(plain, |sum| (&sum.moments, sum.weight));
     let (components, outcomes) = state.model.components.maximize(moments, &fates, &state.floor);
-    let weights = mixing_weights(&state.model.weights, moments, weight, &fates);
+    let weights = mixing_weights(moments, weight, &fates);
     let round = state.round + 1;
     let mut n_repairs = 0;
     for (k, (fate, outcome)) in fates.iter().zip(&outcomes).enumerate() {
@@ -101,6 +101,8 @@ fn fates<F: Family, E: Engine<F>>(
         };
         fates.push(match n_rows {
             _ if is_empty && state.reseeds[k] >= MOST_RESEEDS => Fate::Keep,
+            // EM has no round left to fit it where it would be moved to.
+            None if is_empty && state.round + 1 == options.rounds => Fate::Keep,
             _ if is_empty => {
                 state.reseeds[k] += 1;
                 Fate::Reseed(drawn_row(engine, options, state, k)?)
@@ -122,13 +124,14 @@ fn drawn_row<F: Family, E: Engine<F>>(
     Ok(engine.sample(1, &mut address.item(component as u64))?.row(0))
 }
 
-/// Shares of the total weight; 1/K for a reseeded component, the previous weight for a kept one,
-/// and the others scaled to what is left.
-pub(super) fn mixing_weights<M: Moments>(previous: &[f64], moments: &M, weight: f64, fates: &[Fate]) -> Vec<f64> {
-    let n_components = previous.len();
+/// Shares of the total weight; 1/K for a reseeded component, and the others scaled to what is left. A kept one has
+/// next to none.
+pub(super) fn mixing_weights<M: Moments>(moments: &M, weight: f64, fates: &[Fate]) -> Vec<f64> {
+    let n_components = fates.len();
     let fixed = |k: usize| match fates[k] {
         Fate::Reseed(_) => Some(1.0 / n_components as f64),
-        Fate::Keep => Some(previous[k]),
+        // Not 0, of which there is no logarithm.
+        Fate::Keep => Some((moments.weight(k) / weight).max(f64::MIN_POSITIVE)),
         Fate::Estimate | Fate::Blend { .. } => None,
     };
     let fixed_sum: f64 = (0..n_components).filter_map(fixed).sum();

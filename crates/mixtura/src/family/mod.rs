@@ -93,6 +93,8 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     fn scratch(&self, n_blocks: usize) -> Self::Scratch;
     /// Statistics of no rows.
     fn no_moments(&self) -> Self::Moments;
+    /// The mean statistics of rows of this mixture, for one unit of weight: what these components are the maximum of.
+    fn expected_moments(&self, weights: &[f64]) -> Self::Moments;
     /// Empties statistics and makes them those of this pass.
     fn reset_moments(prepared: &Self::Prepared, moments: &mut Self::Moments);
     /// Base-2 logarithms of weight times density for one block, a `Lanes` for each component.

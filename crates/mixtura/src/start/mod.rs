@@ -136,11 +136,19 @@ fn tally_of_labels<F: Family, E: Engine<F>>(
     let centre = engine.summary().centre.clone();
     let everywhere: Vec<f64> = (0..n_components).flat_map(|_| centre.iter().copied()).collect();
     let model = equally_weighted(F::about(&everywhere, &floor.scale, floor));
-    let pass = Pass { model, centre, assignment: Assignment::Given, precision: Precision::Double };
+    let mut pass = Pass { model, centre, assignment: Assignment::Given, precision: Precision::Double };
     let tally = engine.run(&pass)?;
     if let Some(label) = (0..n_components).find(|&label| tally.moments.weight(label) == 0.0) {
         return Err(Error::EmptyLabel { label });
     }
+    let fates = vec![Fate::Estimate; n_components];
+    let (estimated, outcomes) = pass.model.components.maximize(&tally.moments, &fates, floor);
+    if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Recentred | Outcome::Rough)) {
+        return Ok((pass.model.components, tally));
+    }
+    // A narrow group far from the common centre: once more, about its own mean.
+    pass.model.components = estimated;
+    let tally = engine.run(&pass)?;
     Ok((pass.model.components, tally))
 }
 

@@ -104,3 +104,46 @@ fn what_cannot_learn_from_batches_is_refused() {
     assert_eq!(error.to_string(), "decay must be a number from 0 to 1, not 1.5");
     assert_eq!(online.n_batches(), 0);
 }
+
+#[test]
+fn a_model_is_the_maximum_of_its_expected_statistics() {
+    fn check<F: mixtura::family::Family>(components: &F, weights: &[f64]) {
+        let n_columns = components.n_columns();
+        let floor = Floor {
+            least: vec![0.0; n_columns],
+            ridge: vec![0.0; n_columns],
+            least_rate: vec![0.0; n_columns],
+            scale: vec![1.0; n_columns],
+        };
+        let moments = components.expected_moments(weights);
+        let fates = vec![mixtura::family::Fate::Estimate; weights.len()];
+        let (again, _) = components.maximize(&moments, &fates, &floor);
+        for (a, b) in again.parameters().into_iter().zip(components.parameters()) {
+            a.iter().zip(b).for_each(|(a, b)| assert!((a - b).abs() <= 1e-14 * b.abs(), "{a} and {b}"));
+        }
+        for (k, &weight) in weights.iter().enumerate() {
+            assert_eq!(mixtura::family::Moments::weight(&moments, k), weight);
+        }
+    }
+    let (weights, means) = ([0.25, 0.75], vec![1.0, -2.0, 3.0, 5.0, 0.5, 7.0]);
+    let matrix = [2.0, 0.5, 0.1, 0.5, 1.0, -0.2, 0.1, -0.2, 3.0];
+    check(&FullGaussian::new(3, means.clone(), [matrix, matrix.map(|x| 2.0 * x)].concat()).unwrap(), &weights);
+    check(&mixtura::TiedGaussian::new(3, means.clone(), matrix.to_vec()).unwrap(), &weights);
+    check(&mixtura::DiagonalGaussian::new(3, means.clone(), vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap(), &weights);
+    check(&mixtura::SphericalGaussian::new(3, means, vec![1.5, 2.5]).unwrap(), &weights);
+    check(&mixtura::Poisson::new(3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap(), &weights);
+}
+
+#[test]
+fn a_resumed_model_is_not_forgotten_at_once() {
+    let (rows, truth) = artificial(20_000, 3, 3, 8);
+    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
+    let floor = Floor::new(engine.summary(), 0.0, 0.0);
+    let mut online = Online::resumed(truth.clone(), floor, 1000);
+    let few = Rows::from_vec(truth.sample(0..20, 99).unwrap().0, 3).unwrap();
+    learn(&mut online, &few, Algorithm::Em, Gains::default());
+    assert_eq!(online.n_batches(), 1001);
+    let fall =
+        truth.score(&rows).unwrap().mean_log_likelihood - online.model().score(&rows).unwrap().mean_log_likelihood;
+    assert!((0.0..0.01).contains(&fall), "{fall}");
+}

@@ -1,5 +1,8 @@
 //! Checks the starts: what each is defined to be.
 
+use mixtura::family::{Floor, Outcome};
+use mixtura::pass::{Source, Threads};
+use mixtura::start::maximum_of_labels;
 use mixtura::{Error, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
 
 use crate::{artificial, assert_models_close, reference, rounds, started};
@@ -134,4 +137,29 @@ fn short_runs_are_workable_on_repeated_rows() {
     let rows = Rows::from_slice(&values, 1).unwrap();
     let fit = fit_rows(&rows, 3, &Start::ShortEm, &rounds(3)).unwrap();
     assert!(fit.mean_ln_likelihood.is_finite());
+}
+
+/// Groups a million deviations apart: taken about a common centre, their covariances would have no digit left.
+#[test]
+fn labelled_groups_far_apart_have_exact_covariances() {
+    let (n, sites) = (300, [[0.0, 0.0], [1e4, 0.0], [0.0, 1e4]]);
+    let wobble = |i: usize, d: usize| ((i * 37 + d * 101) % 199) as f64 * 1e-4;
+    let values: Vec<f64> = (0..n).flat_map(|i| [0, 1].map(|d| sites[i % 3][d] + wobble(i, d))).collect();
+    let labels: Vec<u32> = (0..n).map(|i| (i % 3) as u32).collect();
+    let rows = Rows::from_slice(&values, 2).unwrap().with_labels(labels).unwrap();
+    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
+    let floor = Floor::new(engine.summary(), 0.0, 0.0);
+    let (model, outcomes) = maximum_of_labels(&engine, 3, &floor).unwrap();
+    assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Done));
+    for k in 0..3 {
+        let own: Vec<usize> = (0..n).filter(|i| i % 3 == k).collect();
+        let mean = |d: usize| own.iter().map(|&i| values[2 * i + d] - sites[k][d]).sum::<f64>() / own.len() as f64;
+        for (a, b) in [(0, 0), (0, 1), (1, 1)] {
+            let product =
+                |&i: &usize| (values[2 * i + a] - sites[k][a] - mean(a)) * (values[2 * i + b] - sites[k][b] - mean(b));
+            let expected = own.iter().map(product).sum::<f64>() / own.len() as f64;
+            let found = model.components.covariance(k)[2 * a + b];
+            assert!((found - expected).abs() < 1e-9 * 2e-2 * 2e-2, "{found:e} and {expected:e}");
+        }
+    }
 }

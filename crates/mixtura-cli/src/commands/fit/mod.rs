@@ -70,8 +70,9 @@ where
     let mut record = FitRecord::new(&fit, &options, ln_volume);
     if arguments.normalize {
         // Going back to the data's units rounds: the file states the likelihood of what it holds.
-        record.mean_log_likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
-        record.restarts[fit.winner] = record.mean_log_likelihood;
+        let likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
+        record.mean_log_likelihood = Some(likelihood);
+        record.restarts[fit.winner] = likelihood;
     }
     let file = ModelFile { model: model.into(), columns, fit: Some(record) };
     report(arguments, &file, &fit, &watch)?;

@@ -126,6 +126,10 @@ impl Family for Poisson {
         PoissonMoments::new(self.n_components(), self.n_columns)
     }
 
+    fn expected_moments(&self, weights: &[f64]) -> PoissonMoments {
+        PoissonMoments::expected(self.n_columns, &self.rates, weights)
+    }
+
     fn reset_moments(_prepared: &PoissonPrepared, moments: &mut PoissonMoments) {
         moments.reset();
     }

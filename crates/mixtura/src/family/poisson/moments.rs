@@ -17,6 +17,16 @@ impl PoissonMoments {
         Self { n_columns, sums: vec![0.0; n_components * (n_columns + 1)] }
     }
 
+    /// Of rows with these rates.
+    pub(super) fn expected(n_columns: usize, rates: &[f64], weights: &[f64]) -> Self {
+        let mut sums = Vec::with_capacity(weights.len() * (n_columns + 1));
+        for (rates, &weight) in rates.chunks_exact(n_columns).zip(weights) {
+            sums.extend(rates.iter().map(|rate| weight * rate));
+            sums.push(weight);
+        }
+        Self { n_columns, sums }
+    }
+
     pub(super) fn reset(&mut self) {
         self.sums.fill(0.0);
     }

@@ -206,6 +206,10 @@ impl<A: Axes> Family for AxisGaussian<A> {
         AxisMoments::new(self.n_components(), self.n_columns, A::n_variances(self.n_columns))
     }
 
+    fn expected_moments(&self, weights: &[f64]) -> AxisMoments {
+        AxisMoments::expected(self, weights)
+    }
+
     fn reset_moments(prepared: &AxisPrepared, moments: &mut AxisMoments) {
         moments.reset(prepared.placement().centres());
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::placement::shift_rows;
-use super::AxisPrepared;
-use crate::family::{CommonRows, Moments, OwnRows, weights_of};
+use super::{Axes, AxisGaussian, AxisPrepared};
+use crate::family::{CommonRows, Family, Moments, OwnRows, weights_of};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side, Squares};
 
 /// For each component Σw·x, Σw and Σw·x² about its centre: a square for each column, or their sum.
@@ -41,6 +41,22 @@ impl AxisMoments {
             sums: vec![0.0; n_components * (n_columns + 1 + n_squares)],
             centres: vec![0.0; n_components * n_columns],
         }
+    }
+
+    /// Of rows of these components, each about its mean.
+    pub(super) fn expected<A: Axes>(components: &AxisGaussian<A>, weights: &[f64]) -> Self {
+        let (n, n_squares) = (components.n_columns(), A::n_variances(components.n_columns()));
+        let mut moments = Self::new(weights.len(), n, n_squares);
+        moments.centres = components.centres();
+        // A variance that several columns share is that of each.
+        let n_shared = (n / n_squares) as f64;
+        for (sums, (k, &weight)) in moments.sums.chunks_exact_mut(n + 1 + n_squares).zip(weights.iter().enumerate()) {
+            sums[n] = weight;
+            for (square, variance) in sums[n + 1..].iter_mut().zip(components.variances(k)) {
+                *square = weight * n_shared * variance;
+            }
+        }
+        moments
     }
 
     pub(super) fn reset(&mut self, centres: &[f64]) {

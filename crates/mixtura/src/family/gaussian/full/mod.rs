@@ -131,6 +131,10 @@ impl Family for FullGaussian {
         FullMoments::new(self.n_components(), self.n_columns)
     }
 
+    fn expected_moments(&self, weights: &[f64]) -> FullMoments {
+        FullMoments::expected(self, weights)
+    }
+
     fn reset_moments(prepared: &FullPrepared, moments: &mut FullMoments) {
         moments.reset(prepared.placement().centres());
     }

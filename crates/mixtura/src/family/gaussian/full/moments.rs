@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::matrix::packed;
 use super::super::placement::shift_rows;
 use super::super::triangle::Triangle;
-use super::FullPrepared;
+use super::{FullGaussian, FullPrepared};
 use crate::family::{CommonRows, Moments, OwnRows, Weights};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Products, Side};
 
@@ -50,6 +50,23 @@ impl FullMoments {
             packed: vec![0.0; n_components * packed(n_columns + 1, 0)],
             centres: vec![0.0; n_components * n_columns],
         }
+    }
+
+    /// Of rows of these components, each about its mean.
+    pub(super) fn expected(components: &FullGaussian, weights: &[f64]) -> Self {
+        let n = components.mean(0).len();
+        let mut moments = Self::new(weights.len(), n);
+        for (k, &weight) in weights.iter().enumerate() {
+            moments.centres[k * n..][..n].copy_from_slice(components.mean(k));
+            let (covariance, triangle) = (components.covariance(k), moments.triangle_mut(k));
+            for i in 0..n {
+                for j in 0..=i {
+                    triangle[packed(i, j)] = weight * covariance[i * n + j];
+                }
+            }
+            triangle[packed(n, n)] = weight;
+        }
+        moments
     }
 
     pub(super) fn reset(&mut self, centres: &[f64]) {

@@ -128,6 +128,10 @@ impl Family for TiedGaussian {
         TiedMoments::new(self.n_components(), self.n_columns)
     }
 
+    fn expected_moments(&self, weights: &[f64]) -> TiedMoments {
+        TiedMoments::expected(self, weights)
+    }
+
     fn reset_moments(prepared: &TiedPrepared, moments: &mut TiedMoments) {
         moments.reset(prepared.placement().centres());
     }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::super::matrix::packed;
 use super::super::placement::shift_rows;
 use super::super::triangle::Triangle;
-use super::TiedPrepared;
-use crate::family::{CommonRows, Moments, OwnRows, Weights, weights_of};
+use super::{TiedGaussian, TiedPrepared};
+use crate::family::{CommonRows, Family, Moments, OwnRows, Weights, weights_of};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
 
 /// For each component Σw·x and Σw about its centre, and Σ_k Σw·(x,1)(x,1)ᵀ about the same centres, as
@@ -51,6 +51,24 @@ impl TiedMoments {
             triangle: vec![0.0; packed(n_columns + 1, 0)],
             centres: vec![0.0; n_components * n_columns],
         }
+    }
+
+    /// Of rows of these components, each about its mean.
+    pub(super) fn expected(components: &TiedGaussian, weights: &[f64]) -> Self {
+        let n = components.n_columns();
+        let mut moments = Self::new(weights.len(), n);
+        moments.centres = components.centres();
+        for (k, &weight) in weights.iter().enumerate() {
+            moments.sums[k * (n + 1) + n] = weight;
+        }
+        let whole: f64 = weights.iter().sum();
+        for i in 0..n {
+            for j in 0..=i {
+                moments.triangle[packed(i, j)] = whole * components.covariance()[i * n + j];
+            }
+        }
+        moments.triangle[packed(n, n)] = whole;
+        moments
     }
 
     pub(super) fn reset(&mut self, centres: &[f64]) {
