@@ -214,3 +214,17 @@ def test_wrong_numbers_are_named(rows):
 def test_many_threads_are_not_started(rows):
     few, many = (GaussianMixture(3, random_state=0, n_threads=n).fit(rows) for n in (1, 10**7))
     assert_array_equal(few.means_, many.means_)
+
+
+def test_a_moved_component_is_as_wide_as_the_ridge():
+    # Rows that stand there several times: a new component may find its neighbour in its own place.
+    draw = np.random.default_rng(0)
+    densest = -2.5 * np.log(2 * np.pi * 0.1)
+    for seed in range(40):
+        X = draw.normal(size=(4, 5))[draw.integers(0, 4, 8)]
+        for covariance_type in ("full", "diag", "spherical"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = GaussianMixture(7, covariance_type=covariance_type, reg_covar=0.1, max_iter=5, random_state=seed)
+                model.fit(X)
+            assert max(model.lower_bounds_) <= densest + 1e-9

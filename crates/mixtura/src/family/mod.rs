@@ -293,6 +293,11 @@ impl Floor {
     /// rounding of a mean is small against it.
     const SPARE: f64 = 16.0 * f64::EPSILON;
 
+    /// Least variance of a column in a component that is made from scratch.
+    pub(crate) fn least_variance(&self, column: usize) -> f64 {
+        (self.least[column] * self.least[column]).max(self.ridge[column])
+    }
+
     /// The floor E·diag(s²), but no lower than what values of the columns' size can resolve; and a
     /// ridge in the data's own units.
     pub fn new(summary: &Summary, regularization: f64, ridge: f64) -> Self {

@@ -5,10 +5,11 @@ use super::super::width::{is_lost, neighbour_variances, noise};
 use super::{Axes, AxisGaussian, AxisMoments};
 use crate::family::{Family, Fate, Floor, Moments, Outcome};
 
-/// Components about `centres`, as wide as their neighbours are far; at least the floor.
+/// Components about `centres`, as wide as their neighbours are far; at least the floor or the ridge.
 pub(super) fn about<A: Axes>(centres: &[f64], unit: &[f64], floor: &Floor) -> AxisGaussian<A> {
     let n = unit.len();
-    let least = least::<A>(floor);
+    let ridges = averages::<A>(n, |d| floor.ridge[d]);
+    let least: Vec<f64> = least::<A>(floor).iter().zip(&ridges).map(|(least, ridge)| least.max(*ridge)).collect();
     let widths = averages::<A>(n, |d| unit[d] * unit[d]);
     let each = |variance: f64| widths.iter().zip(&least).map(move |(width, &least)| (variance * width).max(least));
     let variances = neighbour_variances(centres, unit).into_iter().flat_map(each).collect();

@@ -7,13 +7,13 @@ use super::{FullGaussian, FullMoments};
 use crate::family::{Family, Fate, Floor, Outcome};
 
 /// Spherical components about `centres`: Σ_k = (1/2D)·min_{i≠k}‖μ_k − μ_i‖²·I in units of `unit`
-/// (Dasgupta and Schulman 2007), at least the floor; a single component is as wide as the unit.
+/// (Dasgupta and Schulman 2007), at least the floor or the ridge; a single component is as wide as the unit.
 pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> FullGaussian {
     let n = unit.len();
     let mut covariances = vec![0.0; centres.len() * n];
     for (covariance, variance) in covariances.chunks_exact_mut(n * n).zip(neighbour_variances(centres, unit)) {
         for d in 0..n {
-            covariance[d * n + d] = (variance * unit[d] * unit[d]).max(floor.least[d] * floor.least[d]);
+            covariance[d * n + d] = (variance * unit[d] * unit[d]).max(floor.least_variance(d));
         }
     }
     FullGaussian { n_columns: n, means: centres.to_vec(), covariances }

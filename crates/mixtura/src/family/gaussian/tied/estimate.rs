@@ -13,7 +13,7 @@ pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> TiedGaussia
     let variance = variances.iter().sum::<f64>() / variances.len() as f64;
     let mut covariance = vec![0.0; n * n];
     for d in 0..n {
-        covariance[d * n + d] = (variance * unit[d] * unit[d]).max(floor.least[d] * floor.least[d]);
+        covariance[d * n + d] = (variance * unit[d] * unit[d]).max(floor.least_variance(d));
     }
     TiedGaussian { n_columns: n, means: centres.to_vec(), covariance }
 }
