@@ -47,9 +47,9 @@ def seed_of(random_state: Any, *, advance: bool) -> int:
 
     Of a generator, one number is drawn; if it must not `advance`, of a copy.
     """
-    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        return int(random_state)
     generator = check_random_state(random_state)
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
     if not advance:
         generator = copy.deepcopy(generator)
     return int(generator.randint(np.iinfo(np.int32).max))

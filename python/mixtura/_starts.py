@@ -1,0 +1,158 @@
+"""Starts a fit as scikit-learn does: with its functions, its draws and its numbers."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import mixture
+from sklearn.cluster import KMeans, kmeans_plusplus
+
+from ._factors import collapse, covariances_of, precisions_cholesky_of
+from ._mixtura import Collapsed, Model, of_labels
+
+Array = NDArray[Any]
+
+#: Our names of covariance structures, by scikit-learn's.
+STRUCTURES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
+#: Starts of our own: each is found in milliseconds, however many rows there are.
+FAST_STARTS = frozenset({"fast-kmeans", "paper", "short-em"})
+#: From 1.8 on, scikit-learn's methods are told which library an array is of.
+NAMESPACE = {"xp": np} if "xp" in signature(mixture.GaussianMixture._initialize).parameters else {}
+
+
+class Starts(mixture.GaussianMixture):  # type: ignore[misc]
+    """What `GaussianMixture` starts from."""
+
+    weights_: Array
+    means_: Array
+    covariances_: Array
+    precisions_cholesky_: Array
+    n_threads: int | None
+
+    def _is_shown(self) -> bool:
+        raise NotImplementedError
+
+    def _start(self, X: Array, weights: Array | None, random_state: Any) -> tuple[Model | str, float]:
+        """Where a fit starts, and the logarithm of the sum that its weights had."""
+        if self.init_params in FAST_STARTS:
+            return self.init_params, 0.0
+        for name in ("covariances_", "_shown"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self._initialize_parameters(X, random_state, sample_weight=weights)
+        covariances = getattr(self, "covariances_", None)
+        if covariances is None:
+            covariances = covariances_of(self.precisions_cholesky_, self.covariance_type)
+        return self._as_start(covariances)
+
+    def _warm_start(self) -> tuple[Model, float]:
+        if self._is_shown():
+            return self._shown[0], 0.0
+        return self._as_start(covariances_of(self.precisions_cholesky_, self.covariance_type))
+
+    def _as_start(self, covariances: Array) -> tuple[Model, float]:
+        weights = np.asarray(self.weights_, dtype=np.float64)
+        total = float(weights.sum())
+        return self._as_model(weights / total, self.means_, covariances), float(np.log(total))
+
+    def _initialize_parameters(
+        self, X: Array, random_state: Any, xp: Any = None, sample_weight: Array | None = None
+    ) -> None:
+        """Computes the start as scikit-learn does, with the same draws, and sets the attributes.
+
+        A start that is a label for each row needs no matrix of responsibilities, unless `_initialize` is
+        overridden and wants one.
+        """
+        names = ("weights_init", "means_init", "precisions_init")
+        if all(getattr(self, name) is not None for name in names):
+            self._initialize(X, None)
+            return
+        is_plain = type(self)._initialize is Starts._initialize
+        n_rows, n_components = X.shape[0], self.n_components
+        if self.init_params == "kmeans":
+            clusters = KMeans(n_clusters=n_components, n_init=1, random_state=random_state)
+            labels = clusters.fit(X, sample_weight=sample_weight).labels_
+            if is_plain and self._initialize_from_labels(X, labels, sample_weight):
+                return
+            responsibilities = np.zeros((n_rows, n_components), dtype=X.dtype)
+            responsibilities[np.arange(n_rows), labels] = 1
+        elif self.init_params == "random":
+            drawn = random_state.uniform(size=(n_rows, n_components))
+            responsibilities = np.asarray(drawn, dtype=X.dtype)
+            responsibilities /= responsibilities.sum(axis=1)[:, np.newaxis]
+        else:
+            chosen = self._chosen_rows(X, random_state, sample_weight)
+            if is_plain and self.reg_covar > 0 and self.covariance_type != "tied":
+                self._initialize_about(X, chosen)
+                return
+            responsibilities = np.zeros((n_rows, n_components), dtype=X.dtype)
+            responsibilities[chosen, np.arange(n_components)] = 1
+            sample_weight = None
+        if sample_weight is not None:
+            # As if rows stood there as often as they count; scaled, so that their number stays.
+            responsibilities *= (sample_weight * (n_rows / sample_weight.sum()))[:, np.newaxis]
+        self._initialize(X, responsibilities)
+
+    def _chosen_rows(self, X: Array, random_state: Any, sample_weight: Array | None) -> Array:
+        if self.init_params == "k-means++":
+            _, chosen = kmeans_plusplus(X, self.n_components, sample_weight=sample_weight, random_state=random_state)
+            return chosen
+        share = None if sample_weight is None else sample_weight / sample_weight.sum()
+        return random_state.choice(X.shape[0], size=self.n_components, replace=False, p=share)
+
+    def _initialize(self, X: Array, resp: Array | None, xp: Any = None) -> None:
+        """Sets the start's attributes from responsibilities; a hook that may be overridden."""
+        super()._initialize(X, resp, **NAMESPACE)
+        if self.precisions_init is not None:
+            self.covariances_ = covariances_of(self.precisions_cholesky_, self.covariance_type)
+
+    def _initialize_from_labels(self, X: Array, labels: Array, sample_weight: Array | None) -> bool:
+        """The same for a label for each row; False if a label has no rows."""
+        if np.bincount(labels, weights=sample_weight, minlength=self.n_components).min() <= 0:
+            return False
+        structure = STRUCTURES[self.covariance_type]
+        labels = np.ascontiguousarray(labels, dtype=np.uint32)
+        arguments = (X, sample_weight, labels, int(self.n_components), "gaussian", structure, float(self.reg_covar))
+        try:
+            model = of_labels(*arguments, self.n_threads)
+        except Collapsed:
+            raise collapse(X.dtype) from None
+        parameters = dict(model.parameters)
+        self._begin(model.weights, parameters["means"], parameters["covariances"])
+        return True
+
+    def _initialize_about(self, X: Array, chosen: Array) -> None:
+        """The same for one row for each component: its only spread is `reg_covar`."""
+        n_components, n_columns = self.n_components, X.shape[1]
+        spread = {
+            "full": lambda: np.tile(np.eye(n_columns) * self.reg_covar, (n_components, 1, 1)),
+            "diag": lambda: np.full((n_components, n_columns), float(self.reg_covar)),
+            "spherical": lambda: np.full(n_components, float(self.reg_covar)),
+        }
+        # scikit-learn counts one row of all for each component: the weights do not sum to 1.
+        weights = np.full(n_components, 1 / X.shape[0])
+        self._begin(weights, X[chosen].astype(np.float64), spread[self.covariance_type]())
+
+    def _begin(self, weights: Array, means: Array, covariances: Array) -> None:
+        self.weights_ = weights if self.weights_init is None else self.weights_init
+        self.means_ = means if self.means_init is None else self.means_init
+        if self.precisions_init is None:
+            self.covariances_ = covariances
+            self.precisions_cholesky_ = precisions_cholesky_of(covariances, self.covariance_type)
+        else:
+            # As scikit-learn factors them.
+            super()._initialize(np.empty((1, means.shape[1])), None, **NAMESPACE)
+            self.weights_ = weights if self.weights_init is None else self.weights_init
+            self.means_ = means if self.means_init is None else self.means_init
+            self.covariances_ = covariances_of(self.precisions_cholesky_, self.covariance_type)
+
+    def _as_model(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> Model:
+        double = [np.ascontiguousarray(array, dtype=np.float64) for array in (weights, means, covariances)]
+        if self.covariance_type in ("full", "tied"):
+            double[2] = (double[2] + np.swapaxes(double[2], -1, -2)) / 2
+        columns = list(getattr(self, "feature_names_in_", []))
+        precisions_cholesky_of(double[2], self.covariance_type)
+        return Model.from_parameters("gaussian", STRUCTURES[self.covariance_type], double[0], double[1:], columns)
