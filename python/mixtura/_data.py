@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import numbers
 from typing import Any
 
@@ -60,12 +59,6 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
     return int(value)
-
-
-def record_of(model: Any) -> dict[str, Any]:
-    """How a model was fitted, as its file says; empty if that is not known."""
-    text = model.fit_record
-    return {} if text is None else json.loads(text)
 
 
 def _aligned(X: Array) -> Array:

@@ -428,16 +428,8 @@ lower_bounds_, n_features_in_, feature_names_in_
         names = {ours: theirs for theirs, ours in STRUCTURES.items()}
         estimator = cls(len(model.weights), covariance_type=names[model.structure or "full"])  # type: ignore[arg-type]
         estimator._show(model, np.dtype(np.float64))
-        estimator.n_features_in_ = estimator.means_.shape[1]
-        if model.columns:
-            estimator.feature_names_in_ = np.asarray(model.columns, dtype=object)
-        record = _data.record_of(model)
-        estimator.converged_ = record.get("converged", False)
-        estimator.n_iter_ = record.get("rounds", 0)
-        estimator.lower_bound_ = record.get("mean_log_likelihood", record.get("lower_bound", -np.inf))
+        estimator._recall(model)
         estimator.lower_bounds_ = []
-        estimator.reason_ = record.get("reason", "")
-        estimator.events_ = record.get("events", [])
         return estimator
 
     def __sklearn_tags__(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -19,6 +20,11 @@ class ModelMethods:
     """Answers from the model that `_model` gives."""
 
     n_threads: int | None
+    converged_: bool
+    n_iter_: int
+    lower_bound_: float
+    reason_: str
+    events_: list[dict[str, Any]]
 
     def _model(self) -> Model:
         raise NotImplementedError
@@ -61,3 +67,15 @@ class ModelMethods:
         """Writes a model file, which the command line reads too: `mixtura show`, `predict`, `score`, `sample`."""
         check_is_fitted(self)
         self._model().save(os.fspath(path))
+
+    def _recall(self, model: Model) -> None:
+        """Takes over from a model's file how it was fitted, as far as that is known."""
+        self.n_features_in_ = model.centres.shape[1]
+        if model.columns:
+            self.feature_names_in_ = np.asarray(model.columns, dtype=object)
+        record = {} if model.fit_record is None else json.loads(model.fit_record)
+        self.converged_ = record.get("converged", False)
+        self.n_iter_ = record.get("rounds", 0)
+        self.lower_bound_ = record.get("mean_log_likelihood", record.get("lower_bound", -np.inf))
+        self.reason_ = record.get("reason", "")
+        self.events_ = record.get("events", [])

@@ -233,15 +233,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         structure = {} if model.structure is None else {"covariance_type": model.structure}
         estimator = cls(len(model.weights), family=model.family, **structure)  # type: ignore[arg-type]
         estimator._show(model)
-        estimator.n_features_in_ = estimator.means_.shape[1]
-        if model.columns:
-            estimator.feature_names_in_ = np.asarray(model.columns, dtype=object)
-        record = _data.record_of(model)
-        estimator.converged_ = record.get("converged", False)
-        estimator.n_iter_ = record.get("rounds", 0)
-        estimator.lower_bound_ = record.get("mean_log_likelihood", record.get("lower_bound", -np.inf))
-        estimator.reason_ = record.get("reason", "")
-        estimator.events_ = record.get("events", [])
+        estimator._recall(model)
         return estimator
 
     def __sklearn_tags__(self) -> Any:
