@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import pathlib
 import subprocess
 import sys
 
@@ -18,5 +19,12 @@ def test_examples(name):
 
 def test_stubs_tell_the_truth():
     words = [sys.executable, "-m", "mypy.stubtest", "mixtura._mixtura"]
+    checked = subprocess.run(words, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_types_hold():
+    settings = pathlib.Path(__file__).parent.parent / "pyproject.toml"
+    words = [sys.executable, "-m", "mypy", "--config-file", str(settings)]
     checked = subprocess.run(words, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
