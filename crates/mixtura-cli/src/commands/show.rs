@@ -54,7 +54,7 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
     };
     let likelihood = match (fit.mean_log_likelihood, fit.lower_bound) {
         (Some(likelihood), _) => format!(", log-likelihood {likelihood:.6} a row"),
-        (None, Some(bound)) => format!(", log-likelihood {bound:.6} a row before the last"),
+        (None, Some(bound)) => format!(", log-likelihood {bound:.6} a row before the last update"),
         (None, None) => String::new(),
     };
     let rounds = counted(fit.rounds as usize, "round");
