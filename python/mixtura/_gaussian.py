@@ -274,6 +274,9 @@ lower_bounds_, n_features_in_, feature_names_in_
             "n_threads": self.n_threads,
         }
 
+    def _family(self) -> tuple[str, str]:
+        return "gaussian", STRUCTURES[self.covariance_type]
+
     def _run(
         self, X: Array, weights: Array | None, start: Model | str, at: tuple[int, int], lag: dict[str, float]
     ) -> Mapping[str, Any]:
@@ -293,19 +296,8 @@ lower_bounds_, n_features_in_, feature_names_in_
 
             is_heard = self.callback is not None or self.verbose > 0 or bar.is_shown
             try:
-                return fit_once(
-                    X,
-                    weights,
-                    list(getattr(self, "feature_names_in_", [])),
-                    start,
-                    int(self.n_components),
-                    "gaussian",
-                    STRUCTURES[self.covariance_type],
-                    self._settings(seed),
-                    init,
-                    lag if is_lagged else None,
-                    listen if is_heard else None,
-                )
+                task = self._task(X, weights, start, self._settings(seed))
+                return fit_once(task, init, lag if is_lagged else None, listen if is_heard else None)
             except Collapsed:
                 raise collapse(X.dtype) from None
 
@@ -394,8 +386,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             first = self._best(X, weights)["model"] if is_fresh else self._model()
             n_seen = getattr(self, "_n_rows", len(X))
             n_batches = 0 if is_fresh else max(1, round(n_seen / len(X)))
-            structure = STRUCTURES[self.covariance_type]
-            online = Online(X, weights, first, int(self.n_components), "gaussian", structure, settings, n_batches)
+            online = Online(self._task(X, weights, first, settings), n_batches)
         likelihood = online.learn(X, weights, settings, float(self.learning_decay), float(self.learning_offset))
         self._online = online
         self._show(online.model.with_columns(list(getattr(self, "feature_names_in_", []))), X.dtype)

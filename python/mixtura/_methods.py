@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ Array = NDArray[Any]
 class ModelMethods:
     """Answers from the model that `_model` gives."""
 
+    n_components: int
     n_threads: int | None
     converged_: bool
     n_iter_: int
@@ -28,6 +30,26 @@ class ModelMethods:
 
     def _model(self) -> Model:
         raise NotImplementedError
+
+    def _family(self) -> tuple[str, str]:
+        """The names of family and covariance structure in model files."""
+        raise NotImplementedError
+
+    def _task(
+        self, X: Array, weights: Array | None, start: Model | str, settings: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What is to be fitted, to what, from where."""
+        family, structure = self._family()
+        return {
+            "data": X,
+            "weights": weights,
+            "columns": list(getattr(self, "feature_names_in_", [])),
+            "start": start,
+            "n_components": int(self.n_components),
+            "family": family,
+            "structure": structure,
+            "settings": settings,
+        }
 
     def _rows(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -64,17 +64,7 @@ class Model:
 class Online:
     """A mixture that learns from batches."""
 
-    def __new__(
-        cls,
-        data: _Matrix,
-        weights: _Weights,
-        start: Model | str,
-        n_components: int,
-        family: str,
-        structure: str,
-        settings: Mapping[str, Any],
-        n_batches: int = 0,
-    ) -> Online: ...
+    def __new__(cls, task: Mapping[str, Any], n_batches: int = 0) -> Online: ...
     def learn(
         self, data: _Matrix, weights: _Weights, settings: Mapping[str, Any], decay: float, offset: float
     ) -> float: ...
@@ -87,29 +77,9 @@ class Online:
     @staticmethod
     def from_json(family: str, structure: str, text: str) -> Online: ...
 
-def fit(
-    data: _Matrix,
-    weights: _Weights,
-    columns: list[str],
-    start: Model | str,
-    n_components: int,
-    family: str,
-    structure: str,
-    settings: Mapping[str, Any],
-    listener: _Listener,
-) -> dict[str, Any]: ...
+def fit(task: Mapping[str, Any], listener: _Listener) -> dict[str, Any]: ...
 def fit_once(
-    data: _Matrix,
-    weights: _Weights,
-    columns: list[str],
-    start: Model | str,
-    n_components: int,
-    family: str,
-    structure: str,
-    settings: Mapping[str, Any],
-    restart: int,
-    lag: Mapping[str, float] | None,
-    listener: _Listener,
+    task: Mapping[str, Any], restart: int, lag: Mapping[str, float] | None, listener: _Listener
 ) -> dict[str, Any]: ...
 def of_labels(
     data: _Matrix,

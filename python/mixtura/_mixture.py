@@ -171,17 +171,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
                 return self.callback(round, likelihood) if self.callback is not None else None
 
             is_heard = self.callback is not None or bar.is_shown
-            found = fit_restarts(
-                X,
-                weights,
-                list(getattr(self, "feature_names_in_", [])),
-                self.init_params,
-                int(self.n_components),
-                self.family,
-                _STRUCTURES[self.covariance_type],
-                settings,
-                listen if is_heard else None,
-            )
+            task = self._task(X, weights, self.init_params, settings)
+            found = fit_restarts(task, listen if is_heard else None)
         self._show(found["model"])
         self.converged_ = found["has_converged"]
         self.n_iter_ = found["rounds"]
@@ -219,6 +210,9 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def _model(self) -> Model:
         return self.model_
+
+    def _family(self) -> tuple[str, str]:
+        return self.family, _STRUCTURES[self.covariance_type]
 
     def _show(self, model: Model) -> None:
         self.model_ = model

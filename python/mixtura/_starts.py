@@ -154,5 +154,8 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         if self.covariance_type in ("full", "tied"):
             double[2] = (double[2] + np.swapaxes(double[2], -1, -2)) / 2
         columns = list(getattr(self, "feature_names_in_", []))
-        precisions_cholesky_of(double[2], self.covariance_type)
-        return Model.from_parameters("gaussian", STRUCTURES[self.covariance_type], double[0], double[1:], columns)
+        structure = STRUCTURES[self.covariance_type]
+        try:
+            return Model.from_parameters("gaussian", structure, double[0], double[1:], columns)
+        except Collapsed:
+            raise collapse(np.asarray(covariances).dtype) from None

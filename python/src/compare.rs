@@ -5,9 +5,10 @@ use mixtura::rows::Normalization;
 use mixtura_paper::comparison::{Files, Plan, Progress, Publication, Summary, Watcher, compare as compare_rows};
 use pyo3::prelude::*;
 
+use crate::arguments::start_named;
 use crate::data::Matrix;
 use crate::failure::refused;
-use crate::fit::start_named;
+
 use crate::watch::{Watch, supervised};
 
 /// What Python chooses about a comparison: a dictionary.

@@ -13,6 +13,9 @@ create_exception!(
 
 /// What the library refused.
 pub(crate) fn refused(error: mixtura::Error) -> PyErr {
+    if matches!(error, mixtura::Error::NotPositiveDefinite { .. } | mixtura::Error::NotPositive { .. }) {
+        return Collapsed::new_err(error.to_string());
+    }
     PyValueError::new_err(error.to_string())
 }
 

@@ -5,10 +5,12 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "what comes from Python is handed over")]
 
+mod arguments;
 mod compare;
 mod data;
 mod failure;
 mod fit;
+mod lagged;
 mod model;
 mod online;
 mod pool;

@@ -11,9 +11,9 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::arguments::kind;
 use crate::data::Matrix;
 use crate::failure::{not_read, refused};
-use crate::fit::kind;
 use crate::watch::{Watch, supervised};
 
 /// A mixture of any family, the names of its columns, and how it came about. It does not change.

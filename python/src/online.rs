@@ -9,9 +9,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use crate::arguments::{Settings, Task, kind};
 use crate::data::{Data, Matrix, Weights};
 use crate::failure::refused;
-use crate::fit::{EventItem, Settings, StartArgument, items, kind};
+use crate::fit::{EventItem, items};
 use crate::model::Model;
 use crate::watch::{Watch, supervised};
 
@@ -83,26 +84,15 @@ impl Online {
     /// Before the first batch, which the least spread is taken from; or, after so many batches, with a model that
     /// they gave.
     #[new]
-    #[pyo3(signature = (data, weights, start, n_components, family, structure, settings, n_batches = 0))]
-    #[expect(clippy::too_many_arguments, reason = "the other side of a call that is written once, in Python")]
-    fn new(
-        py: Python<'_>,
-        data: Matrix<'_>,
-        weights: Weights<'_>,
-        start: StartArgument<'_>,
-        n_components: usize,
-        family: String,
-        structure: String,
-        settings: Settings,
-        n_batches: u64,
-    ) -> PyResult<Self> {
-        let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
-        let learner = with_family!(kind(&family, &structure)?, F => {
-            let start = start.start::<F>()?;
+    #[pyo3(signature = (task, n_batches = 0))]
+    fn new(py: Python<'_>, task: Task<'_>, n_batches: u64) -> PyResult<Self> {
+        let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
+        let learner = with_family!(task.kind()?, F => {
+            let start = task.start.start::<F>()?;
             let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches);
-            supervised(py, settings.n_threads, None, work)?.map_err(refused)?
+            supervised(py, task.settings.n_threads, None, work)?.map_err(refused)?
         });
-        Ok(Self { family, structure, learner })
+        Ok(Self { family: task.family, structure: task.structure, learner })
     }
 
     /// Learns from a batch; returns its mean log-likelihood under the model as it was.

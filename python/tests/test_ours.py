@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pandas
@@ -13,6 +12,7 @@ import pyarrow
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 import mixtura
 from mixtura import GaussianMixture, Mixture, Model
@@ -121,10 +121,9 @@ def test_interrupt_stops_within_a_round():
     X, _, _ = mixtura.generate(200_000, random_state=1)
     model = GaussianMixture(10, tol=0, max_iter=10**6, init_params="fast-kmeans", random_state=0)
     threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    began = time.perf_counter()
+    # Without the signal it would not end.
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
-    assert time.perf_counter() - began < 30
 
 
 def test_other_threads_run_meanwhile():
@@ -134,14 +133,16 @@ def test_other_threads_run_meanwhile():
     done = threading.Event()
 
     def tick():
-        while not done.wait(0.005):
+        while not done.wait(0.0005):
             ticks.append(None)
 
     thread = threading.Thread(target=tick)
     thread.start()
-    GaussianMixture(10, tol=1e-3, max_iter=100, init_params="fast-kmeans", random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning):
+        GaussianMixture(10, tol=0, max_iter=100, init_params="fast-kmeans", random_state=0).fit(X)
     done.set()
     thread.join()
+    # A lock that is held lets it tick once before and once after.
     assert len(ticks) > 5
 
 
@@ -254,8 +255,6 @@ def test_poisson(tmp_path):
 def test_bounds_hold(artificial):
     X, _, truth = artificial
     stated = mixtura.bounds(truth, X, confidence=0.99)
-    em = GaussianMixture(3, max_iter=1, reg_covar=0, warm_start=True)
-    em.weights_, em.means_, em.covariances_ = truth.weights, *dict(truth.parameters).values()
     assert stated["mean_bound"].shape == (3, 3) and stated["covariance_bound"].shape == (3, 3, 3)
     assert_allclose(stated["weights"].sum(), 1)
     for seed in range(20):

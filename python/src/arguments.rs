@@ -1,0 +1,117 @@
+//! Understands what Python asks for: data, where to start, family, options.
+
+use mixtura::driver::SemResult;
+use mixtura::family::Family;
+use mixtura::{Algorithm, AnyMixture, Kind, Mixture, Options, Start};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde::de::value::{Error as NameError, StrDeserializer};
+
+use crate::data::{Data, Matrix, Weights};
+use crate::model::Model;
+
+/// What is to be fitted, to what, from where: a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Task<'py> {
+    data: Matrix<'py>,
+    weights: Weights<'py>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) start: StartArgument<'py>,
+    pub(crate) n_components: usize,
+    pub(crate) family: String,
+    pub(crate) structure: String,
+    pub(crate) settings: Settings,
+}
+
+impl Task<'_> {
+    pub(crate) fn data(&self) -> PyResult<Data<'_>> {
+        self.data.data(self.weights.as_ref())
+    }
+
+    pub(crate) fn kind(&self) -> PyResult<Kind> {
+        kind(&self.family, &self.structure)
+    }
+}
+
+/// What Python chooses about a fit: a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    algorithm: String,
+    result: String,
+    accelerate: bool,
+    rounds: u64,
+    tolerance: f64,
+    restarts: u64,
+    regularization: f64,
+    ridge: f64,
+    seed: u64,
+    pub(crate) n_threads: Option<usize>,
+}
+
+impl Settings {
+    pub(crate) fn options(&self) -> PyResult<Options> {
+        Ok(Options {
+            algorithm: named::<Algorithm>(&self.algorithm)?,
+            result: named::<SemResult>(&self.result)?,
+            accelerate: self.accelerate,
+            rounds: self.rounds,
+            tolerance: self.tolerance,
+            restarts: self.restarts,
+            regularization: self.regularization,
+            ridge: self.ridge,
+            seed: self.seed,
+            ..Options::default()
+        })
+    }
+}
+
+/// A choice by the name that files have for it.
+fn named<'a, T: Deserialize<'a>>(name: &'a str) -> PyResult<T> {
+    let read = T::deserialize(StrDeserializer::<NameError>::new(name));
+    read.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A family by the names that model files have: its own, and its covariance structure.
+pub(crate) fn kind(family: &str, structure: &str) -> PyResult<Kind> {
+    let unknown = || PyValueError::new_err(format!("there is no family {family:?} with covariance {structure:?}"));
+    Kind::named(family, structure).ok_or_else(unknown)
+}
+
+/// Where a fit starts: a model, or the name of a way to find one.
+#[derive(FromPyObject)]
+pub(crate) enum StartArgument<'py> {
+    #[pyo3(transparent)]
+    Model(Bound<'py, Model>),
+    #[pyo3(transparent)]
+    Name(String),
+}
+
+impl StartArgument<'_> {
+    /// The start for a family; a model of another family is refused.
+    pub(crate) fn start<F: Family>(&self) -> PyResult<Start<F>>
+    where
+        Mixture<F>: TryFrom<AnyMixture>,
+    {
+        match self {
+            Self::Model(model) => {
+                let model = model.get().file.model.clone();
+                let other = format!("the first model is {}", model.kind());
+                Ok(Start::Model(model.try_into().map_err(|_| PyValueError::new_err(other))?))
+            }
+            Self::Name(name) => start_named(name),
+        }
+    }
+}
+
+/// A way to find a first model, by the name it has in Python.
+pub(crate) fn start_named<F: Family>(name: &str) -> PyResult<Start<F>> {
+    match name {
+        "fast-kmeans" => Ok(Start::KmeansPlusPlus),
+        "paper" => Ok(Start::Random),
+        "short-em" => Ok(Start::ShortEm),
+        _ => Err(PyValueError::new_err(format!("there is no start {name:?}"))),
+    }
+}
