@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use crate::family::Family;
-use crate::{DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, Score, SphericalGaussian, TiedGaussian};
+use crate::{
+    Classified, DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, Score, SphericalGaussian, TiedGaussian,
+};
 
 /// The list of all families: a variant of [`Kind`] and of [`AnyMixture`] for each.
 macro_rules! families {
@@ -173,6 +175,11 @@ impl AnyMixture {
     /// See [`Mixture::ln_densities`].
     pub fn ln_densities(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
         with_mixture!(self, model => model.ln_densities(rows, range))
+    }
+
+    /// See [`Mixture::classify`].
+    pub fn classify(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
+        with_mixture!(self, model => model.classify(rows, range))
     }
 
     /// See [`Mixture::score`].

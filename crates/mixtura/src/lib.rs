@@ -34,6 +34,7 @@ pub mod pass;
 pub mod random;
 pub mod rows;
 pub mod start;
+mod tail;
 pub mod theory;
 
 pub use any::{AnyMixture, Kind};
@@ -41,9 +42,10 @@ pub use driver::{Algorithm, Fit, Options, fit, fit_rows};
 pub use error::Error;
 pub use family::gaussian::{DiagonalGaussian, FullGaussian, SphericalGaussian, TiedGaussian};
 pub use family::poisson::Poisson;
-pub use model::{Mixture, Score};
+pub use model::{Classified, Mixture, Score};
 pub use rows::Rows;
 pub use start::Start;
+pub use tail::Tail;
 
 /// Keeps the README's example true.
 #[cfg(doctest)]

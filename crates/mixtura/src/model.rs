@@ -39,7 +39,18 @@ pub struct Mixture<F: Family> {
     pub components: F,
 }
 
-/// How well a model explains rows, with its size held against it; less is better for all three.
+/// Where a row belongs, and how well it fits there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Classified {
+    /// The most probable component, from 0.
+    pub label: u32,
+    /// Its posterior.
+    pub probability: f64,
+    /// The row's log-density under the mixture, in nats.
+    pub ln_density: f64,
+}
+
+/// How well a model explains rows, with criteria that penalise its size; lower is better for all three.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Number of rows.
@@ -102,6 +113,27 @@ impl<F: Family> Mixture<F> {
     /// The log-density in nats of each row in a range.
     pub fn ln_densities(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
         evaluate_rows(self, rows, range, Wanted::LnDensity)
+    }
+
+    /// For each row in a range the most probable component, how probable it is, and the row's log-density.
+    ///
+    /// ```
+    /// use mixtura::{FullGaussian, Mixture, Rows};
+    ///
+    /// let model = Mixture::new(vec![0.5, 0.5], FullGaussian::new(1, vec![-2.0, 2.0], vec![1.0, 1.0])?)?;
+    /// let rows = Rows::from_slice(&[-1.0, 3.0], 1)?;
+    /// let classified = model.classify(&rows, 0..2)?;
+    /// assert_eq!((classified[0].label, classified[1].label), (0, 1));
+    /// assert_eq!(classified[1].probability, model.posteriors(&rows, 1..2)?[1]);
+    /// assert_eq!(classified[1].ln_density, model.ln_densities(&rows, 1..2)?[0]);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn classify(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
+        let numbers = evaluate_rows(self, rows, range, Wanted::Classification)?;
+        let (each, _) = numbers.as_chunks::<3>();
+        let classified =
+            |&[label, probability, ln_density]: &[f64; 3]| Classified { label: label as u32, probability, ln_density };
+        Ok(each.iter().map(classified).collect())
     }
 
     /// Likelihood and criteria for all rows, in one pass.

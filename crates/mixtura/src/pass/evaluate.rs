@@ -19,9 +19,22 @@ pub(crate) enum Wanted {
     Posterior,
     /// The log-density in nats.
     LnDensity,
+    /// The most probable component, its posterior, and the log-density.
+    Classification,
 }
 
-/// Evaluates a range of rows; the result has one number (or K, for posteriors) a row.
+impl Wanted {
+    /// Numbers for each row.
+    fn width(self, n_components: usize) -> usize {
+        match self {
+            Self::Label | Self::LnDensity => 1,
+            Self::Posterior => n_components,
+            Self::Classification => 3,
+        }
+    }
+}
+
+/// Evaluates a range of rows; for each row the result has as many numbers as [`Wanted`] says.
 pub(crate) fn evaluate_rows<F: Family>(
     model: &Mixture<F>,
     rows: &Rows<'_>,
@@ -37,7 +50,7 @@ pub(crate) fn evaluate_rows<F: Family>(
     let prepared = components.prepare(&model.weights, &centre)?;
     let set = InstructionSet::detect();
     let loader = rows.loader(&centre);
-    let width = if wanted == Wanted::Posterior { components.n_components() } else { 1 };
+    let width = wanted.width(components.n_components());
     let least = vec![LEAST_EXPONENT; components.n_components()];
     let mut out = vec![0.0; range.len() * width];
     out.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each_init(
@@ -60,10 +73,15 @@ pub(crate) fn evaluate_rows<F: Family>(
                     let row = number * LANES + lane;
                     if (first..end).contains(&row) {
                         let out = &mut out[(row - first) * width..][..width];
+                        let ln_density = evidence.log2_density[lane] * std::f64::consts::LN_2;
                         match wanted {
                             Wanted::Label => out[0] = f64::from(best[lane]),
                             Wanted::Posterior => write_posterior(joint, lane, evidence.sum[lane], out),
-                            Wanted::LnDensity => out[0] = evidence.log2_density[lane] * std::f64::consts::LN_2,
+                            Wanted::LnDensity => out[0] = ln_density,
+                            Wanted::Classification => {
+                                let posterior = joint[best[lane] as usize][lane] / evidence.sum[lane];
+                                out.copy_from_slice(&[f64::from(best[lane]), posterior, ln_density]);
+                            }
                         }
                     }
                 }
