@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{BoundRound, Difference, RoundDifferences, StartResult, Trace};
 use crate::Quantiles;
 
-/// What the runs of one start came to. Likelihoods are means in nats a row, in the data's own units.
+/// What the runs of one start came to. Likelihoods are means in nats per row, in the data's own units.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartDigest {
     /// EM's model after each round, the start first.

@@ -51,7 +51,7 @@ pub struct Plan {
     pub regularization: f64,
     /// With which all statements of the theorems hold at once in a round.
     pub confidence: f64,
-    /// Log-likelihoods that differ by less, in nats a row, count as equal.
+    /// Log-likelihoods that differ by less, in nats per row, count as equal.
     pub equal_within: f64,
 }
 

@@ -118,7 +118,7 @@ pub(crate) enum Sign {
 
 pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary, sign: Sign) -> Section {
     let mut table = Table {
-        caption: "Log-likelihood of the answers, nats a row: EM's last model, SEM's average".into(),
+        caption: "Log-likelihood of the answers, nats per row: EM's last model, SEM's average".into(),
         heading: ["start", "EM", "SEM median", "SEM least", "SEM greatest", "median − EM", "SEM is"]
             .map(Into::into)
             .into(),
@@ -174,7 +174,7 @@ fn likelihood_figure(number: usize, start: &StartDigest, sign: Sign) -> Figure {
         name: format!("likelihood-start-{}", number + 1),
         title: format!("{}{} of the model after each round", what[..1].to_uppercase(), &what[1..]),
         x: Axis::linear("round"),
-        y: Axis::linear(&format!("{what}, nats a row")),
+        y: Axis::linear(&format!("{what}, nats per row")),
         series: vec![
             Series::new("SEM", SEM, ribbon(&x, &sem)),
             Series::new("EM", EM, vec![Mark::line("value", x, em)]),
@@ -189,7 +189,7 @@ fn gap_figure(number: usize, start: &StartDigest) -> Figure {
         name: format!("gap-start-{}", number + 1),
         title: "SEM's log-likelihood less EM's after the same round".into(),
         x: Axis::linear("round"),
-        y: Axis::linear("difference, nats a row"),
+        y: Axis::linear("difference, nats per row"),
         series: vec![
             Series::new("SEM − EM", SEM, ribbon(&x, &start.gap)),
             Series::new("EM", EM, vec![Mark::line("", x, zero)]),
@@ -302,7 +302,7 @@ pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) ->
     );
     let choice = by_start(comparison, |number, start| {
         let Some(rounds) = start.bounds.first() else {
-            return vec![Block::Text("No run of this start was held against the theorems.".into())];
+            return vec![Block::Text("No run of this start was compared with the bounds.".into())];
         };
         let n_components = rounds.first().map_or(0, |round| round.difference.len());
         let mut options = vec![(

@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-10;
 /// What one run of an algorithm did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// Mean log-likelihood of the model after each round, that of the start first, in nats a row.
+    /// Mean log-likelihood of the model after each round, that of the start first, in nats per row.
     pub ln_likelihoods: Vec<f64>,
     /// Wall time of each round.
     pub seconds: Vec<f64>,
@@ -133,7 +133,7 @@ impl Runner<'_> {
         Ok(Some(result))
     }
 
-    /// How many runs of this start are held against the theorems.
+    /// How many runs of this start are compared with the bounds.
     fn n_bounded(&self) -> u64 {
         if self.start < self.plan.bound_starts { self.plan.bound_runs } else { 0 }
     }

@@ -52,11 +52,11 @@ pub struct Outcomes {
     pub equal: usize,
     /// A lower one.
     pub worse: usize,
-    /// Log-likelihoods that differ by less, in nats a row, count as equal.
+    /// Log-likelihoods that differ by less, in nats per row, count as equal.
     pub equal_within: f64,
 }
 
-/// What came of a start: mean log-likelihoods of the answers, in nats a row.
+/// What came of a start: mean log-likelihoods of the answers, in nats per row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StartSummary {
     /// EM's.
@@ -236,16 +236,16 @@ fn sentence(outcomes: &Outcomes, starts: &[StartSummary], (em, sem): (f64, f64))
     let from = if n == 1 { "from the one start".into() } else { format!("from all {n} starts") };
     if worse == 0 {
         let where_to = match (better, equal) {
-            (0, _) => format!("it ended where EM did (to {within} nats a row)"),
+            (0, _) => format!("it ended where EM did (to {within} nats per row)"),
             (_, 0) => "it ended higher than EM".into(),
-            _ => format!("it ended where EM did (to {within} nats a row) or, from {better} of them, higher"),
+            _ => format!("it ended where EM did (to {within} nats per row) or, from {better} of them, higher"),
         };
         return format!("SEM is safe on this data: {from} {where_to}, {joint} {speed}.");
     }
     let lowest = starts.iter().map(|start| start.em - start.sem.median).fold(0.0, f64::max);
     let other = if better > 0 { format!(", higher from {better}") } else { String::new() };
     format!(
-        "SEM can end elsewhere than EM on this data: lower from {worse} of {n} starts (by up to {lowest:.3} nats a row){other}; \
+        "SEM can end elsewhere than EM on this data: lower from {worse} of {n} starts (by up to {lowest:.3} nats per row){other}; \
          {speed}. fit --algorithm auto --guard keeps the better of both."
     )
 }
@@ -275,11 +275,11 @@ mod tests {
     fn the_sentence_says_what_happened() {
         assert_eq!(
             outcome_of(&[0.0, 1e-4]),
-            "SEM is safe on this data: from all 2 starts it ended where EM did (to 0.001 nats a row), and its rounds were 2.0 times as fast."
+            "SEM is safe on this data: from all 2 starts it ended where EM did (to 0.001 nats per row), and its rounds were 2.0 times as fast."
         );
         assert!(outcome_of(&[0.1]).contains("from the one start it ended higher than EM"));
         assert!(outcome_of(&[0.1, 0.0]).contains("or, from 1 of them, higher"));
         let mixed = outcome_of(&[-0.25, 0.1, 0.0]);
-        assert!(mixed.contains("lower from 1 of 3 starts (by up to 0.250 nats a row), higher from 1;"), "{mixed}");
+        assert!(mixed.contains("lower from 1 of 3 starts (by up to 0.250 nats per row), higher from 1;"), "{mixed}");
     }
 }

@@ -130,10 +130,10 @@ fn of_likelihood(evaluated: &Evaluated) -> Finding {
         ),
         agrees: differs,
         sentence: if differs {
-            format!("Agrees (equal is within {} nats a row).", short(outcomes.equal_within))
+            format!("Agrees (equal is within {} nats per row).", short(outcomes.equal_within))
         } else {
             format!(
-                "From these starts the two always ended alike (within {} nats a row); more starts may show what the paper saw.",
+                "From these starts the two always ended alike (within {} nats per row); more starts may show what the paper saw.",
                 outcomes.equal_within
             )
         },

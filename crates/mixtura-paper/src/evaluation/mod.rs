@@ -34,7 +34,7 @@ impl Scale {
     /// What is run on a data set.
     ///
     /// Likelihoods count as equal if they differ by less than what a fitted model explains by chance, p/(2N) for
-    /// p free parameters (half of Akaike's penalty), or than 0.001 nats a row: SEM's draws move it by as much.
+    /// p free parameters (half of Akaike's penalty), or than 0.001 nats per row: SEM's draws move it by as much.
     pub fn plan(self, set: &DataSet, n_rows: usize, n_columns: usize) -> Plan {
         let (starts, runs, bound_starts, bound_runs) = match self {
             Self::Quick => (3, 5, 1, 1),

@@ -136,11 +136,11 @@ fn specimens_table(specimens: &[Specimen]) -> Table {
     };
     Table {
         caption: "EM and SEM from one k-means++ start each, 50 rounds; medians over the parameter vectors. Components \
-                  interfuse: c-separation below 1, and a Bayes error, the share of rows that even the true model gives to \
+                  overlap: c-separation below 1, and a Bayes error, the share of rows that even the true model gives to \
                   the wrong component. Last, multiplications of a round as the paper counts them."
             .into(),
         heading: [
-            "mixture", "weights", "vectors", "c", "Bayes error", "spread", "SEM − EM, nats a row", "means, of Γ_μ",
+            "mixture", "weights", "vectors", "c", "Bayes error", "spread", "SEM − EM, nats per row", "means, of Γ_μ",
             "EM, ms", "SEM, ms", "speedup", "EM, 2KND²", "SEM, KND²",
         ]
         .map(Into::into)

@@ -1,4 +1,4 @@
-//! Looks at many artificial mixtures: how much they interfuse, and how EM and SEM do on them.
+//! Looks at many artificial mixtures: how much they overlap, and how EM and SEM do on them.
 
 use mixtura::generate::{Artificial, Balance, separation};
 use mixtura::{Error, FullGaussian, Rows, Start};
@@ -50,7 +50,7 @@ pub struct Specimen {
     pub bayes_error: f64,
     /// The median over columns of greatest less least value.
     pub spread: f64,
-    /// SEM's mean log-likelihood less EM's, nats a row.
+    /// SEM's mean log-likelihood less EM's, nats per row.
     pub gap: f64,
     /// Largest difference of matched means after the last round, in Γ_μ.
     pub mean_difference: f64,
@@ -88,7 +88,7 @@ pub fn specimen_plans(scale: Scale) -> Vec<SpecimenPlan> {
     plans
 }
 
-/// Draws a mixture's rows, measures how much its components interfuse, and takes EM and SEM through 50 rounds.
+/// Draws a mixture's rows, measures how much its components overlap, and takes EM and SEM through 50 rounds.
 /// Nothing if stopped.
 pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Specimen>, Error> {
     let SpecimenPlan { n_columns, n_components, n_rows, balance, seed } = *plan;
