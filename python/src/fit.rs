@@ -1,7 +1,7 @@
 //! Fits models: whole fits as the command line has them, and single ones with the rules that Python's world
 //! expects.
 
-use mixtura::driver::{Event, EventKind, Run, State, check_components};
+use mixtura::driver::{Event, EventKind, Observer, Run, State, check_components};
 use mixtura::family::{Family, Floor, Outcome};
 use mixtura::pass::{Source, Threads};
 use mixtura::start::maximum_of_labels;
@@ -63,7 +63,8 @@ pub(crate) fn fit(py: Python<'_>, task: Task<'_>, listener: Option<Bound<'_, PyA
         let start = task.start.start::<F>()?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            mixtura::fit(&Threads::<F>::new(&rows)?, n_components, &start, &options, watch)
+            let engine = Threads::<F>::new(&rows)?.with_stop(|| watch.is_stopped());
+            mixtura::fit(&engine, n_components, &start, &options, watch)
         };
         let fit: Fit<F> = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
         let record = FitRecord::new(&fit, &options, 0.0);

@@ -58,11 +58,17 @@ pub(crate) fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
-    if error.downcast_ref::<interrupt::Interrupted>().is_some() {
+    if is_interrupted(&error) {
         return ExitCode::from(interrupt::EXIT_CODE);
     }
     talk::error(&words(&error), hint(&error).as_deref());
     if error.downcast_ref::<Usage>().is_some() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+}
+
+/// Whether the work was stopped on request, by the command or inside the library.
+fn is_interrupted(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<interrupt::Interrupted>().is_some()
+        || error.downcast_ref::<mixtura::Error>() == Some(&mixtura::Error::Interrupted)
 }
 
 /// The error and its causes, up to the first that tells its own causes.

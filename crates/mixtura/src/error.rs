@@ -193,6 +193,9 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+    /// Work was stopped on request before it had a result.
+    #[error("interrupted before there was a result")]
+    Interrupted,
     /// An engine other than threads failed.
     #[error("the engine failed: {reason}")]
     Engine {

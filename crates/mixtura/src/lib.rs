@@ -30,6 +30,7 @@ pub mod internals;
 mod kernels;
 pub mod matching;
 mod model;
+mod neighbours;
 pub mod pass;
 pub mod random;
 pub mod rows;

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Sampler};
-use crate::pass::{Assignment, Engine, Pass, Precision, Source, Threads, Wanted, evaluate_rows};
-use crate::random::{Address, Purpose, uniform};
+use crate::pass::{Assignment, Engine, Pass, Precision, Threads, Wanted, evaluate_rows};
+use crate::random::{Address, Choice, Purpose, uniform};
 use crate::{Error, Rows};
 
 /// How far the weights of a given model may sum from 1.
@@ -149,7 +149,11 @@ impl<F: Family> Mixture<F> {
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {
-        let engine = Threads::<F>::new(rows)?;
+        self.score_with(&Threads::new(rows)?)
+    }
+
+    /// Likelihood and criteria for all rows of an engine, in one pass, which may be stopped.
+    pub fn score_with<E: Engine<F>>(&self, engine: &E) -> Result<Score, Error> {
         let centre = engine.summary().centre.clone();
         let tally = engine.run(&Pass {
             model: self.clone(),
@@ -160,7 +164,7 @@ impl<F: Family> Mixture<F> {
         let p = self.n_free_parameters() as f64;
         let bic = -2.0 * tally.ln_likelihood + p * tally.weight.ln();
         Ok(Score {
-            rows: rows.n_rows(),
+            rows: engine.summary().n_rows,
             mean_log_likelihood: tally.mean_ln_likelihood(),
             log_likelihood: tally.ln_likelihood,
             aic: -2.0 * tally.ln_likelihood + 2.0 * p,
@@ -188,16 +192,10 @@ impl<F: Family> Mixture<F> {
         let address = Address { seed, restart: 0, round: 0, purpose: Purpose::Row };
         let mut values = vec![0.0; range.len() * n_columns];
         let mut labels = vec![0; range.len()];
+        let choice = Choice::new(&self.weights);
         let draw = |(row, (values, label)): (usize, (&mut [f64], &mut u32))| {
             let mut generator = address.item(row as u64);
-            let mut rest = uniform(&mut generator);
-            let component = self.weights.iter().position(|&weight| {
-                rest -= weight;
-                rest < 0.0
-            });
-            // Rounding may leave the sum of weights just below 1.
-            let last = || self.weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
-            *label = component.unwrap_or_else(last) as u32;
+            *label = choice.of(uniform(&mut generator)) as u32;
             sampler.draw_into(*label as usize, &mut generator, values);
         };
         let rows = range.into_par_iter().zip(values.par_chunks_mut(n_columns).zip(&mut labels));

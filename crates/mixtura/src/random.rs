@@ -116,6 +116,47 @@ pub fn below(generator: &mut impl Rng, n: usize) -> usize {
     }
 }
 
+/// Chooses among alternatives in proportion to their weights, which sum to about 1.
+///
+/// A uniform number u stands for the first alternative at which u less all weights up to it is negative,
+/// subtracted one by one. Sums of the weights find it in O(log K); only where u is so close to one of them that
+/// rounding decides, it is found by subtracting.
+pub(crate) struct Choice<'a> {
+    weights: &'a [f64],
+    sums: Vec<f64>,
+}
+
+impl<'a> Choice<'a> {
+    pub(crate) fn new(weights: &'a [f64]) -> Self {
+        let mut sum = 0.0;
+        let add = |weight: &f64| {
+            sum += weight;
+            sum
+        };
+        Self { weights, sums: weights.iter().map(add).collect() }
+    }
+
+    /// The alternative that a uniform number in [0, 1) stands for.
+    pub(crate) fn of(&self, uniform: f64) -> usize {
+        // K subtractions and K additions of numbers of at most 1 err by less than an epsilon each, halved.
+        let error = 2.0 * f64::EPSILON * (self.sums.len() as f64 + 2.0);
+        let found = self.sums.partition_point(|&sum| sum <= uniform);
+        let is_above = found == 0 || uniform >= self.sums[found - 1] + error;
+        let is_below = self.sums.get(found).is_some_and(|&sum| uniform + error < sum);
+        if is_above && is_below { found } else { self.by_subtracting(uniform) }
+    }
+
+    fn by_subtracting(&self, uniform: f64) -> usize {
+        let mut rest = uniform;
+        let found = self.weights.iter().position(|&weight| {
+            rest -= weight;
+            rest < 0.0
+        });
+        // Rounding may leave the sum of weights just below 1.
+        found.or_else(|| self.weights.iter().rposition(|&weight| weight > 0.0)).unwrap_or(0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +179,22 @@ mod tests {
             assert_eq!(all[row], base.uniform(row as u64));
         }
         assert_ne!(uniform(&mut base.item(0)), uniform(&mut base.item(1)));
+    }
+
+    #[test]
+    fn a_choice_by_sums_is_the_choice_by_subtracting() {
+        for n in [1usize, 2, 7, 1000] {
+            let weights: Vec<f64> = (0..n).map(|i| if i % 5 == 3 { 0.0 } else { 1.0 + (i % 7) as f64 }).collect();
+            let total: f64 = weights.iter().sum();
+            let weights: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
+            let choice = Choice::new(&weights);
+            // Uniform numbers, and those within a few roundings of the sums.
+            let near = |&sum: &f64| (-3..=3).map(move |i| sum + f64::from(i) * 0.5f64.powi(53));
+            let uniforms = (0..999).map(|i| f64::from(i) / 999.0).chain(choice.sums.iter().flat_map(near));
+            for u in uniforms.filter(|u| (0.0..1.0).contains(u)) {
+                assert_eq!(choice.of(u), choice.by_subtracting(u), "{n} {u}");
+            }
+        }
     }
 
     #[test]

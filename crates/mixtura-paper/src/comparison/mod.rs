@@ -139,7 +139,7 @@ impl<'a> Comparer<'a> {
     /// Looks at the rows once.
     pub fn new(rows: &'a Rows<'a>, plan: &'a Plan, watcher: &'a dyn Watcher) -> Result<Self, Error> {
         plan.check()?;
-        let engine = Threads::new(rows)?;
+        let engine = Threads::new(rows)?.with_stop(|| watcher.is_stopped());
         if plan.bound_runs > 0 && engine.is_weighted() {
             return Err(Error::Weighted { what: "bounds" });
         }
@@ -149,9 +149,13 @@ impl<'a> Comparer<'a> {
 
     /// Both algorithms from one start, counted from 0; nothing if stopped.
     pub fn start(&self, start: u64) -> Result<Option<StartResult>, Error> {
-        let initial = self.plan.initial(&self.engine, start)?;
         let Self { engine, plan, floor, meter, .. } = self;
-        Runner { engine, plan, floor, meter, start }.run(&initial)
+        let run = || Runner { engine, plan, floor, meter, start }.run(&self.plan.initial(engine, start)?);
+        match run() {
+            // A start that was stopped anywhere on its way was not finished.
+            Err(Error::Interrupted) => Ok(None),
+            other => other,
+        }
     }
 
     /// Says that a start is known already, for the sake of the time left.

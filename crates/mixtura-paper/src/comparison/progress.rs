@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use super::Plan;
 
 /// Someone who watches a comparison and may stop it.
-pub trait Watcher {
+pub trait Watcher: Sync {
     /// Something was done.
     fn progressed(&self, progress: &Progress);
 
-    /// Whether to end after what is under way.
+    /// Whether to end as soon as possible; looked at in the middle of passes too, by all threads.
     fn is_stopped(&self) -> bool;
 }
 

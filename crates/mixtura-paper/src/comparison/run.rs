@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mixtura::driver::{EventKind, Quiet, Run, State};
+use mixtura::driver::{EventKind, Quiet, Run, State, Termination};
 use mixtura::family::Floor;
 use mixtura::pass::Threads;
 use mixtura::theory::Proximity;
@@ -92,6 +92,9 @@ impl Course {
     fn step(&mut self, runner: &Runner<'_>, options: &Options, work: Work) -> Result<bool, Error> {
         let began = Instant::now();
         let has_ended = self.run.step(runner.engine, options, &Quiet)?;
+        if has_ended && self.run.termination() == Termination::Interrupted {
+            return Err(Error::Interrupted);
+        }
         let seconds = began.elapsed().as_secs_f64();
         if !has_ended {
             self.seconds.push(seconds);

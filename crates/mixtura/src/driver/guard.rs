@@ -26,7 +26,14 @@ pub(crate) fn guarded<F: Family, E: Engine<F>>(
     let options_of_em = Options { algorithm: Algorithm::Em, guard: false, accelerate: false, ..options.clone() };
     let aside = Aside { observer, offset: options.restarts };
     let mut em = Run::new(State::new(model, auto.state().restart, auto.state().floor.clone()));
-    em.go(engine, &options_of_em, &aside)?;
+    match em.go(engine, &options_of_em, &aside) {
+        // Stopped before EM had a model of its own.
+        Err(Error::Interrupted) => {
+            auto.interrupt();
+            return Ok(Attempt { run: auto, observed });
+        }
+        other => other?,
+    }
     if em.result().1 > auto.result().1 {
         return Ok(Attempt { run: em, observed: observed + options.restarts });
     }

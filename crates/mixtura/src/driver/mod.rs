@@ -37,11 +37,16 @@ pub struct Fit<F: Family> {
     pub mean_ln_likelihood: f64,
     /// Rounds of the restart that won.
     pub rounds: u64,
-    /// Why that restart ended.
+    /// Why that restart ended; `Interrupted` if any restart that was asked for did not end by itself.
     pub termination: Termination,
-    /// Log-likelihood that each restart ended with, in their order.
+    /// Log-likelihood that each restart ended with, in their order. After an interruption there are only those
+    /// that had evaluated a model: the others were not begun, or not for long enough.
     pub restarts: Vec<f64>,
-    /// Which of them won, from 0.
+    /// How many restarts were asked for.
+    pub restarts_asked: u64,
+    /// How many of them ended by themselves; as many as were asked for unless the fit was interrupted.
+    pub restarts_ended: u64,
+    /// Which entry of `restarts` won, from 0.
     pub winner: usize,
     /// Under which number observers saw it: its own or, if the guard's EM won, that plus the number
     /// of restarts.
@@ -64,6 +69,8 @@ pub fn fit_rows(
 }
 
 /// Fits a mixture with an engine: starts, runs to the end, and keeps the best of all restarts.
+///
+/// A fit that is stopped returns the best model evaluated so far; [`Error::Interrupted`] if there is none yet.
 pub fn fit<F: Family, E: Engine<F> + Sync>(
     engine: &E,
     n_components: usize,
@@ -74,28 +81,32 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
     options.check()?;
     check_components(engine, n_components, start)?;
     let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
-    let restart = |restart: u64| -> Result<Attempt<F>, Error> {
+    let attempt = |restart: u64| -> Result<Attempt<F>, Error> {
+        if observer.is_stopped() {
+            return Err(Error::Interrupted);
+        }
+        engine.check_stopped()?;
         let model = start.first_model(engine, n_components, (options.seed, restart), &floor)?;
         let mut run = Run::new(State::new(model.clone(), restart, floor.clone()));
         run.go(engine, options, observer)?;
         let attempt = Attempt { run, observed: restart };
         if options.guard { guarded(attempt, model, engine, options, observer) } else { Ok(attempt) }
     };
+    // A restart that was stopped before it had evaluated a model is none.
+    let restart = |number: u64| match attempt(number) {
+        Ok(attempt) => Ok(Some(attempt)),
+        Err(Error::Interrupted) => Ok(None),
+        Err(error) => Err(error),
+    };
     // Few chunks leave threads idle within a round; then restarts share them.
     let side_by_side = engine.n_chunks() < 2 * rayon::current_num_threads();
-    let runs: Vec<Attempt<F>> = if side_by_side {
+    let attempts: Vec<Option<Attempt<F>>> = if side_by_side {
         (0..options.restarts).into_par_iter().map(restart).collect::<Result<_, _>>()?
     } else {
-        let mut runs = Vec::new();
-        for number in 0..options.restarts {
-            runs.push(restart(number)?);
-            if observer.is_stopped() {
-                break;
-            }
-        }
-        runs
+        (0..options.restarts).map(restart).collect::<Result<_, _>>()?
     };
-    Ok(best_of(&runs, engine, options))
+    let attempts: Vec<Attempt<F>> = attempts.into_iter().flatten().collect();
+    if attempts.is_empty() { Err(Error::Interrupted) } else { Ok(best_of(&attempts, engine, options)) }
 }
 
 /// Refuses a number of components that the rows, or the initial model, do not have.
@@ -134,7 +145,7 @@ fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options:
     }
     let Attempt { run, observed } = &attempts[winner];
     let mut events = run.state().events.clone();
-    if *observed != winner as u64 {
+    if *observed != run.state().restart {
         event::record(&mut events, EventKind::GuardWon, None, 0);
     }
     if run.termination() == Termination::RoundLimit && options.tolerance > 0.0 {
@@ -144,6 +155,9 @@ fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options:
     if is_sampled && engine.is_weighted() && !engine.summary().whole_weights {
         event::record(&mut events, EventKind::FractionalWeights, None, 0);
     }
+    let has_ended = |attempt: &&Attempt<F>| attempt.run.termination() != Termination::Interrupted;
+    let restarts_ended = attempts.iter().filter(has_ended).count() as u64;
+    let all_ended = restarts_ended == options.restarts;
     let least = restarts.iter().copied().fold(f64::INFINITY, f64::min);
     if restarts[winner] - least > options.tolerance.max(noise(run.state(), options)) {
         event::record(&mut events, EventKind::RestartsDisagree, None, 0);
@@ -152,8 +166,10 @@ fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options:
         model: run.result().0.clone(),
         mean_ln_likelihood: restarts[winner],
         rounds: run.state().round,
-        termination: run.termination(),
+        termination: if all_ended { run.termination() } else { Termination::Interrupted },
         restarts,
+        restarts_asked: options.restarts,
+        restarts_ended,
         winner,
         observed: *observed,
         events,

@@ -14,7 +14,8 @@ pub trait Observer: Sync {
     /// Round `round` is done, with so many repairs and clippings.
     fn updated(&self, _restart: u64, _round: u64, _n_repairs: u64) {}
 
-    /// Whether the fit should end after the current round.
+    /// Whether the fit should end. Looked at once a round and before each restart; an engine that is to end in
+    /// the middle of a pass must be told as well ([`Threads::with_stop`](crate::pass::Threads::with_stop)).
     fn is_stopped(&self) -> bool {
         false
     }

@@ -101,7 +101,7 @@ impl<F: Family> Run<F> {
         self.termination
     }
 
-    /// Says that someone asked for the end, though the run itself had come to one.
+    /// Says that the end was requested, though the run itself had come to one.
     pub(crate) fn interrupt(&mut self) {
         self.termination = Termination::Interrupted;
     }
@@ -117,12 +117,26 @@ impl<F: Family> Run<F> {
 
     /// One turn of the loop: a pass under the model and, unless a stopping rule holds, the model of the
     /// next round. Returns whether the run has ended.
+    ///
+    /// A pass that is stopped half-way ends the run with the best model evaluated so far; only if there is none it
+    /// is [`Error::Interrupted`]. The state is that before the pass, and can be saved and continued.
     pub fn step<E: Engine<F>>(
         &mut self,
         engine: &E,
         options: &Options,
         observer: &dyn Observer,
     ) -> Result<bool, Error> {
+        match self.turn(engine, options, observer) {
+            Err(Error::Interrupted) if self.state.best.is_some() => {
+                self.termination = Termination::Interrupted;
+                self.answer = self.answer(engine, options)?;
+                Ok(true)
+            }
+            other => other,
+        }
+    }
+
+    fn turn<E: Engine<F>>(&mut self, engine: &E, options: &Options, observer: &dyn Observer) -> Result<bool, Error> {
         let (restart, round) = (self.state.restart, self.state.round);
         observer.pass_started(restart, round);
         let tally = self.pass(engine, options)?;
@@ -130,7 +144,8 @@ impl<F: Family> Run<F> {
         self.note(likelihood);
         observer.evaluated(restart, round, likelihood);
         self.remember(options, &tally);
-        if let Some(termination) = self.verdict(options, observer) {
+        let is_stopped = observer.is_stopped() || engine.is_stopped();
+        if let Some(termination) = self.verdict(options, is_stopped) {
             self.termination = termination;
             self.answer = self.answer(engine, options)?;
             return Ok(true);
@@ -179,7 +194,11 @@ impl<F: Family> Run<F> {
         let in_double = |found: (Mixture<F>, f64)| if is_double { Ok(found) } else { evaluated(engine, found.0) };
         let best = || state.best.clone().unwrap_or_else(|| last.clone());
         if self.termination == Termination::Interrupted {
-            return in_double(best());
+            // An engine that was stopped evaluates nothing more: the likelihood as it was seen then.
+            return match in_double(best()) {
+                Err(Error::Interrupted) => Ok(best()),
+                other => other,
+            };
         }
         match (stage, options.result) {
             (Algorithm::Sem, SemResult::Best) => in_double(best()),
@@ -240,8 +259,8 @@ impl<F: Family> Run<F> {
         }
     }
 
-    fn verdict(&self, options: &Options, observer: &dyn Observer) -> Option<Termination> {
-        if observer.is_stopped() {
+    fn verdict(&self, options: &Options, is_stopped: bool) -> Option<Termination> {
+        if is_stopped {
             return Some(Termination::Interrupted);
         }
         if options.tolerance > 0.0

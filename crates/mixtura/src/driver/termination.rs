@@ -12,7 +12,7 @@ pub enum Termination {
     Flat,
     /// The limit on rounds was reached.
     RoundLimit,
-    /// Someone asked for it.
+    /// Requested, by the observer or by whoever runs the passes: some restart did not end by itself.
     Interrupted,
 }
 

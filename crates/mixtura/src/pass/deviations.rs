@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::merge_in_order;
 use super::worker::CHUNK_ROWS;
+use super::{all_or_none, merge_in_order};
 use crate::family::Family;
 use crate::kernels::{Apportion, InstructionSet, LANES, LEAST_EXPONENT, Lanes, Softmax, SquaredDeviations};
 use crate::rows::Loader;
@@ -66,11 +66,12 @@ impl Deviations {
     }
 }
 
-/// Runs the sweep over rows in memory; their weights do not count.
+/// Runs the sweep over rows in memory; their weights do not count. `check` is asked before every chunk whether to go on.
 pub(super) fn sweep<F: Family>(
     rows: &Rows<'_>,
     pass: &DeviationsPass<F>,
     set: InstructionSet,
+    check: &(impl Fn() -> Result<(), Error> + Sync),
 ) -> Result<Deviations, Error> {
     let components = &pass.model.components;
     let n_columns = components.n_columns();
@@ -89,7 +90,11 @@ pub(super) fn sweep<F: Family>(
         set,
     };
     let n_chunks = rows.n_rows().div_ceil(CHUNK_ROWS);
-    Ok(merge_in_order(n_chunks, &|chunk| shared.chunk(chunk), &|left: &mut Deviations, right| left.merge(&right)))
+    let chunk = |chunk: usize| {
+        check()?;
+        Ok(shared.chunk(chunk))
+    };
+    merge_in_order(n_chunks, &chunk, &all_or_none(|left: &mut Deviations, right: Deviations| left.merge(&right)))
 }
 
 /// For each component what is subtracted from products of columns, as the rows of its triangle.

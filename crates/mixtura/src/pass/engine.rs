@@ -23,7 +23,7 @@ pub struct Pass<F: Family> {
 }
 
 /// Rows that live somewhere: in memory, in a file, on a cluster.
-pub trait Source {
+pub trait Source: Sync {
     /// What is known of the columns.
     fn summary(&self) -> &Summary;
 
@@ -38,6 +38,16 @@ pub trait Source {
 
     /// The first rows of positive weight that differ from all before them, at most `limit`.
     fn distinct(&self, limit: usize) -> Result<Vec<usize>, Error>;
+
+    /// Whether work on the rows should end as soon as possible. Long work that is not a pass looks here.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    /// Fails with [`Error::Interrupted`] if work should end.
+    fn check_stopped(&self) -> Result<(), Error> {
+        if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
 }
 
 /// Someone who runs passes over rows.
@@ -45,7 +55,7 @@ pub trait Source {
 /// Every engine gives the same statistics for the same rows: bit for bit where rows are cut into
 /// the same chunks, to rounding elsewhere.
 pub trait Engine<F: Family>: Source {
-    /// Runs one pass over all rows.
+    /// Runs one pass over all rows; one that is stopped half-way is [`Error::Interrupted`].
     fn run(&self, pass: &Pass<F>) -> Result<Tally<F::Moments>, Error>;
 
     /// Runs one sweep for the variances of a stochastic update, over rows without weights.

@@ -18,7 +18,7 @@ pub use tally::Tally;
 pub use threads::Threads;
 
 pub(crate) use evaluate::{Wanted, evaluate_rows};
-pub(crate) use order::merge_in_order;
+pub(crate) use order::{all_or_none, merge_in_order};
 #[cfg(feature = "internals")]
 pub(crate) use {
     layout::{Layout, Share},

@@ -28,6 +28,15 @@ fn subtree<T: Send>(
     result
 }
 
+/// Merges results that may have failed: the first failure in chunk order is that of the whole.
+pub(crate) fn all_or_none<T, E>(merge: impl Fn(&mut T, T) + Sync) -> impl Fn(&mut Result<T, E>, Result<T, E>) + Sync {
+    move |left, right| match (left.as_mut(), right) {
+        (Ok(left), Ok(right)) => merge(left, right),
+        (Ok(_), Err(error)) => *left = Err(error),
+        (Err(_), _) => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

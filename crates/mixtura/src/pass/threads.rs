@@ -6,7 +6,8 @@ use std::sync::{Mutex, OnceLock};
 use super::near::{Hints, Search};
 use super::worker::{CHUNK_ROWS, Shared, Worker, least_exponent};
 use super::{
-    Assignment, Deviations, DeviationsPass, Engine, Pass, Precision, Source, Tally, deviations, merge_in_order,
+    Assignment, Deviations, DeviationsPass, Engine, Pass, Precision, Source, Tally, all_or_none, deviations,
+    merge_in_order,
 };
 use crate::family::{Family, check_values};
 use crate::kernels::InstructionSet;
@@ -25,6 +26,7 @@ pub struct Threads<'a, F: Family> {
     tallies: Mutex<Vec<(usize, Tally<F::Moments>)>>,
     hints: OnceLock<Hints>,
     searches: bool,
+    stop: Option<Box<dyn Fn() -> bool + Send + Sync + 'a>>,
 }
 
 impl<'a, F: Family> Threads<'a, F> {
@@ -43,7 +45,30 @@ impl<'a, F: Family> Threads<'a, F> {
             tallies: Mutex::default(),
             hints: OnceLock::new(),
             searches: true,
+            stop: None,
         })
+    }
+
+    /// Ends passes early, with [`Error::Interrupted`], once `stop` says so. It is asked before every chunk of
+    /// 1024 rows, by all threads, so it should be cheap: the load of an atomic flag.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// use mixtura::driver::Quiet;
+    /// use mixtura::pass::Threads;
+    /// use mixtura::{Error, FullGaussian, Options, Rows, Start, fit};
+    ///
+    /// let rows = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
+    /// let flag = AtomicBool::new(true);
+    /// let engine = Threads::<FullGaussian>::new(&rows)?.with_stop(|| flag.load(Ordering::Relaxed));
+    /// let fitted = fit(&engine, 2, &Start::KmeansPlusPlus, &Options::default(), &Quiet);
+    /// assert_eq!(fitted.unwrap_err(), Error::Interrupted);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_stop(self, stop: impl Fn() -> bool + Send + Sync + 'a) -> Self {
+        Self { stop: Some(Box::new(stop)), ..self }
     }
 
     /// Computes every component for every row, even where most cannot count: the plain version of a pass.
@@ -91,6 +116,10 @@ impl<F: Family> Source for Threads<'_, F> {
 
     fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error> {
         Ok(self.rows.sample(n, generator))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop())
     }
 
     fn distinct(&self, limit: usize) -> Result<Vec<usize>, Error> {
@@ -141,15 +170,22 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
         {
             shared.search = Search::new(&shared, components, &pass.centre, &self.hints);
         }
-        let merge = |left: &mut Tally<F::Moments>, right: Tally<F::Moments>| {
-            left.merge(&right);
-            give(&self.tallies, (shared.n_components, right));
+        let chunk = |chunk: usize| {
+            self.check_stopped()?;
+            Ok(self.chunk(&shared, components, chunk))
         };
-        Ok(merge_in_order(self.n_chunks(), &|chunk| self.chunk(&shared, components, chunk), &merge))
+        merge_in_order(
+            self.n_chunks(),
+            &chunk,
+            &all_or_none(|left: &mut Tally<F::Moments>, right: Tally<F::Moments>| {
+                left.merge(&right);
+                give(&self.tallies, (shared.n_components, right));
+            }),
+        )
     }
 
     fn deviations(&self, pass: &DeviationsPass<F>) -> Result<Deviations, Error> {
-        deviations::sweep(self.rows, pass, self.set)
+        deviations::sweep(self.rows, pass, self.set, &|| self.check_stopped())
     }
 
     fn n_chunks(&self) -> usize {

@@ -13,6 +13,8 @@ const ROUNDS: usize = 10;
 const LEAST_SAMPLE: usize = 10_000;
 /// Rows in a sample for each parameter of a covariance row.
 const ROWS_PER_PARAMETER: usize = 5;
+/// Points that are labelled between two looks at whether to stop.
+const POINTS_AT_A_TIME: usize = 256;
 /// Seeding compares several candidates for each centre while that costs fewer operations than this.
 const CANDIDATE_WORK: usize = 400_000_000;
 
@@ -36,23 +38,23 @@ pub(super) fn clusters(
     let mut sample = source.sample(sample_size(n_components, n_columns), &mut address.item(0))?;
     let mut points = Points::new(&sample, &source.summary().centre, &floor.scale);
     let mut generator = address.item(1);
-    let mut centres = points.seed(n_components, &mut generator);
+    let mut centres = points.seed(n_components, &mut generator, source)?;
     if centres.len() < n_components * n_columns {
         // The sample has too few distinct rows: take distinct rows of all the data instead.
         sample = source.gather(&source.distinct(sample_size(n_components, n_columns))?)?;
         points = Points::new(&sample, &source.summary().centre, &floor.scale);
-        centres = points.seed(n_components, &mut generator);
+        centres = points.seed(n_components, &mut generator, source)?;
     }
-    let mut labels = points.nearest(&centres);
+    let mut labels = points.nearest(&centres, source)?;
     for _ in 0..ROUNDS {
         points.move_centres(&labels, &mut centres);
-        let next = points.nearest(&centres);
+        let next = points.nearest(&centres, source)?;
         if next == labels {
             break;
         }
         labels = next;
     }
-    points.fill_empty(&mut labels, n_components, &centres);
+    points.fill_empty(&mut labels, n_components, &centres, source)?;
     sample.with_labels(labels)
 }
 
@@ -85,13 +87,19 @@ impl Points {
     }
 
     /// Centres by k-means++; fewer than asked for if there are not as many distinct points.
-    fn seed(&self, n_centres: usize, generator: &mut Generator) -> Vec<f64> {
+    fn seed(
+        &self,
+        n_centres: usize,
+        generator: &mut Generator,
+        source: &(impl Source + ?Sized),
+    ) -> Result<Vec<f64>, Error> {
         let n_candidates = 2 + (n_centres as f64).ln() as usize;
         let work = self.n() * self.n_columns * n_centres * n_candidates;
         let n_candidates = if work > CANDIDATE_WORK { 1 } else { n_candidates };
         let mut centres = self.point(self.choose(&self.weights, generator).unwrap_or(0)).to_vec();
         let mut distances = self.distances_to(&centres);
         while centres.len() < n_centres * self.n_columns {
+            source.check_stopped()?;
             let mass: Vec<f64> =
                 distances.iter().zip(&self.weights).map(|(distance, weight)| distance * weight).collect();
             let candidates: Vec<usize> = (0..n_candidates).filter_map(|_| self.choose(&mass, generator)).collect();
@@ -109,7 +117,7 @@ impl Points {
             centres.extend(self.point(chosen));
             distances = reduced;
         }
-        centres
+        Ok(centres)
     }
 
     /// A point with probability in proportion to `mass`; none if there is no mass.
@@ -133,7 +141,7 @@ impl Points {
         self.values.chunks_exact(self.n_columns).map(|point| squared_distance(point, centre)).collect()
     }
 
-    fn nearest(&self, centres: &[f64]) -> Vec<u32> {
+    fn nearest(&self, centres: &[f64], source: &(impl Source + ?Sized)) -> Result<Vec<u32>, Error> {
         let label = |point: &[f64]| {
             let mut best = (f64::INFINITY, 0);
             for (k, centre) in (0..).zip(centres.chunks_exact(self.n_columns)) {
@@ -144,7 +152,14 @@ impl Points {
             }
             best.1
         };
-        self.values.par_chunks_exact(self.n_columns).with_min_len(512).map(label).collect()
+        let mut labels = vec![0; self.n()];
+        let points = self.values.par_chunks(POINTS_AT_A_TIME * self.n_columns);
+        labels.par_chunks_mut(POINTS_AT_A_TIME).zip(points).try_for_each(|(labels, points)| {
+            source.check_stopped()?;
+            labels.iter_mut().zip(points.chunks_exact(self.n_columns)).for_each(|(out, point)| *out = label(point));
+            Ok(())
+        })?;
+        Ok(labels)
     }
 
     /// Moves every centre to the mean of its points; a centre without points stays.
@@ -167,13 +182,20 @@ impl Points {
     }
 
     /// Gives each empty cluster the point farthest from its centre among clusters of several points.
-    fn fill_empty(&self, labels: &mut [u32], n_clusters: usize, centres: &[f64]) {
+    fn fill_empty(
+        &self,
+        labels: &mut [u32],
+        n_clusters: usize,
+        centres: &[f64],
+        source: &(impl Source + ?Sized),
+    ) -> Result<(), Error> {
         let mut counts = vec![0; n_clusters];
         labels.iter().for_each(|&label| counts[label as usize] += 1);
         for empty in 0..n_clusters {
             if counts[empty] > 0 {
                 continue;
             }
+            source.check_stopped()?;
             let distance = |n: usize| {
                 let centre = &centres[labels[n] as usize * self.n_columns..][..self.n_columns];
                 squared_distance(self.point(n), centre)
@@ -185,6 +207,7 @@ impl Points {
                 labels[farthest] = empty as u32;
             }
         }
+        Ok(())
     }
 }
 
@@ -195,6 +218,8 @@ fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FullGaussian;
+    use crate::pass::Threads;
     use crate::random::Purpose;
 
     #[test]
@@ -203,13 +228,14 @@ mod tests {
         let rows = Rows::from_slice(&values, 2).unwrap();
         let points = Points::new(&rows, &[0.0, 1.0], &[1.0, 1.0]);
         let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
-        let centres = points.seed(3, &mut address.item(0));
-        let labels = points.nearest(&centres);
+        let source = Threads::<FullGaussian>::new(&rows).unwrap();
+        let centres = points.seed(3, &mut address.item(0), &source).unwrap();
+        let labels = points.nearest(&centres, &source).unwrap();
         for (n, label) in labels.iter().enumerate() {
             assert_eq!(*label, labels[n % 3]);
         }
         let mut all_one = vec![0; 300];
-        points.fill_empty(&mut all_one, 4, &[0.0; 8]);
+        points.fill_empty(&mut all_one, 4, &[0.0; 8], &source).unwrap();
         assert_eq!((0..4).map(|k| all_one.iter().filter(|&&l| l == k).count()).collect::<Vec<_>>(), [297, 1, 1, 1]);
     }
 
@@ -218,6 +244,7 @@ mod tests {
         let rows = Rows::from_slice(&[1.0, 1.0, 2.0, 2.0], 1).unwrap();
         let points = Points::new(&rows, &[0.0], &[1.0]);
         let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
-        assert_eq!(points.seed(3, &mut address.item(0)).len(), 2);
+        let source = Threads::<FullGaussian>::new(&rows).unwrap();
+        assert_eq!(points.seed(3, &mut address.item(0), &source).unwrap().len(), 2);
     }
 }

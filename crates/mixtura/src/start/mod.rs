@@ -5,7 +5,7 @@ mod random;
 mod short;
 
 use crate::family::{Family, Fate, Floor, Moments, Outcome};
-use crate::pass::{Assignment, Engine, Pass, Precision, Tally, Threads};
+use crate::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
 use crate::random::{Address, Purpose};
 use crate::{Error, Mixture, Rows};
 
@@ -62,20 +62,18 @@ impl<F: Family> Start<F> {
             Start::Random if n_components == 1 => {
                 let sample = engine.sample(clusters::sample_size(1, floor.scale.len()), &mut address.item(0))?;
                 let labels = vec![0; sample.n_rows()];
-                of_labelled(&sample.with_labels(labels)?, 1, floor)
+                of_labelled(&sample.with_labels(labels)?, 1, floor, engine)
             }
             Start::Random => {
                 let centres = random::distinct_rows(engine, n_components, address)?;
                 let unit = vec![1.0; floor.scale.len()];
                 Ok(equally_weighted(F::about(&centres, &unit, floor)))
             }
-            Start::KmeansPlusPlus => {
-                of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor)
-            }
+            Start::KmeansPlusPlus => of_clusters(engine, n_components, address, floor),
             Start::ShortEm => match short::short_em(engine, n_components, address, floor)? {
                 Some(model) => Ok(model),
                 // Mostly repeats: clusters look at distinct rows then.
-                None => of_labelled(&clusters::clusters(engine, n_components, address, floor)?, n_components, floor),
+                None => of_clusters(engine, n_components, address, floor),
             },
             Start::Labels => of_engine_labels(engine, n_components, floor),
         }
@@ -87,9 +85,25 @@ fn equally_weighted<F: Family>(components: F) -> Mixture<F> {
     Mixture { weights: vec![1.0 / n_components as f64; n_components], components }
 }
 
-/// The components of labelled rows in memory.
-fn of_labelled<F: Family>(rows: &Rows<'_>, n_components: usize, floor: &Floor) -> Result<Mixture<F>, Error> {
-    let engine = Threads::<F>::new(rows)?;
+/// The components of clusters in a sample of the rows.
+fn of_clusters<F: Family>(
+    source: &(impl Source + ?Sized),
+    n_components: usize,
+    address: Address,
+    floor: &Floor,
+) -> Result<Mixture<F>, Error> {
+    let labelled = clusters::clusters(source, n_components, address, floor)?;
+    of_labelled(&labelled, n_components, floor, source)
+}
+
+/// The components of labelled rows in memory, which were taken from `source` and are given up with it.
+fn of_labelled<F: Family>(
+    rows: &Rows<'_>,
+    n_components: usize,
+    floor: &Floor,
+    source: &(impl Source + ?Sized),
+) -> Result<Mixture<F>, Error> {
+    let engine = Threads::<F>::new(rows)?.with_stop(|| source.is_stopped());
     of_engine_labels(&engine, n_components, floor)
 }
 

@@ -25,14 +25,14 @@ pub(super) fn short_em<F: Family>(
 ) -> Result<Option<Mixture<F>>, Error> {
     let n_rows = SAMPLES * clusters::sample_size(n_components, floor.scale.len());
     let sample = source.sample(n_rows, &mut address.item(0))?;
-    let engine = Threads::<F>::new(&sample)?;
+    let engine = Threads::<F>::new(&sample)?.with_stop(|| source.is_stopped());
     if engine.distinct(n_components)?.len() < n_components {
         return Ok(None);
     }
     let mut best: Option<(Mixture<F>, f64)> = None;
     for run in 0..RUNS {
         let labelled = clusters::clusters(&engine, n_components, Address { round: run, ..address }, floor)?;
-        let found = em(&engine, of_labelled(&labelled, n_components, floor)?, floor)?;
+        let found = em(&engine, of_labelled(&labelled, n_components, floor, &engine)?, floor)?;
         if best.as_ref().is_none_or(|(_, likelihood)| found.1 > *likelihood) {
             best = Some(found);
         }

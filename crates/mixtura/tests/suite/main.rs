@@ -16,6 +16,7 @@ mod saem;
 mod scale_free;
 mod seams;
 mod starts;
+mod stopping;
 mod theory;
 mod trajectory;
 mod weighted;

@@ -55,7 +55,7 @@ where
     let options = arguments.options();
     let watch = Watch::new(name(options.algorithm), options.rounds, ln_volume, arguments.quiet);
     let named = || arguments.data.data.to_string();
-    let engine = Threads::<F>::new(&rows).with_context(named)?;
+    let engine = Threads::<F>::new(&rows).with_context(named)?.with_stop(interrupt::is_wanted);
     if !arguments.quiet {
         let deterministic = matches!(options.algorithm, Algorithm::Em | Algorithm::Cem);
         if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {

@@ -1,7 +1,13 @@
 //! Gives components their first width, and keeps them from becoming too narrow.
 
+use rayon::prelude::*;
+
 use super::matrix::raise_eigenvalues_to_one;
 use crate::family::Floor;
+use crate::neighbours::Neighbours;
+
+/// Neighbours are searched for by several threads only if there are more points than this for each.
+const POINTS_AT_A_TIME: usize = 64;
 
 /// A variance below this share of the squared distance to the centre has fewer than some six
 /// digits; the next pass, about the component's own mean, will have them all.
@@ -12,19 +18,13 @@ const LOST: f64 = 1e-10;
 pub(super) fn neighbour_variances(centres: &[f64], unit: &[f64]) -> Vec<f64> {
     let n = unit.len();
     let n_components = centres.len() / n;
+    let sizes = vec![0.0; n_components];
+    let neighbours = Neighbours::new(centres, unit, &sizes);
     let variance = |k: usize| {
-        let others = (0..n_components).filter(|&other| other != k);
-        let nearest = others
-            .map(|other| squared_distance(&centres[k * n..][..n], &centres[other * n..][..n], unit))
-            .filter(|&square| square > 0.0)
-            .fold(f64::INFINITY, f64::min);
+        let nearest = neighbours.least_square(k);
         if nearest.is_finite() { nearest / (2.0 * n as f64) } else { 1.0 }
     };
-    (0..n_components).map(variance).collect()
-}
-
-fn squared_distance(a: &[f64], b: &[f64], unit: &[f64]) -> f64 {
-    a.iter().zip(b).zip(unit).map(|((a, b), unit)| ((a - b) / unit).powi(2)).sum()
+    (0..n_components).into_par_iter().with_min_len(POINTS_AT_A_TIME).map(variance).collect()
 }
 
 /// What to add to the variance of a column whose digits drowned in the distance of its rows from the
