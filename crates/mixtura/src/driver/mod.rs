@@ -89,8 +89,12 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
         let model = start.first_model(engine, n_components, (options.seed, restart), &floor)?;
         let mut run = Run::new(State::new(model.clone(), restart, floor.clone()));
         run.go(engine, options, observer)?;
-        let attempt = Attempt { run, observed: restart };
-        if options.guard { guarded(attempt, model, engine, options, observer) } else { Ok(attempt) }
+        let mut attempt = Attempt { run, observed: restart };
+        if options.guard {
+            attempt = guarded(attempt, model, engine, options, observer)?;
+        }
+        observer.ended(restart);
+        Ok(attempt)
     };
     // A restart that was stopped before it had evaluated a model is none.
     let restart = |number: u64| match attempt(number) {
