@@ -17,9 +17,13 @@ const N_LISTED: usize = 12;
 /// ```
 /// use mixtura_io::{Input, ReadOptions, read};
 ///
-/// let error = read(&Input::from("points.xls"), &ReadOptions::default()).unwrap_err();
-/// assert_eq!(error.to_string(), r#"points.xls: unknown extension ".xls""#);
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("points.csv");
+/// std::fs::write(&path, "x,y\n1,2\n3,\n")?;
+/// let error = read(&Input::from(path), &ReadOptions::default()).unwrap_err();
+/// assert!(error.to_string().ends_with(r#"points.csv: row 2, line 3, column "y": empty cell"#));
 /// assert!(error.hint().is_some());
+/// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -54,8 +58,8 @@ pub enum Error {
         /// The path.
         file: String,
     },
-    /// The name of a file does not tell its format.
-    #[error("{file}: unknown extension {extension:?}")]
+    /// Neither the name of a file nor its beginning tells its format.
+    #[error("{file}: unknown extension {extension:?}, and not text")]
     Extension {
         /// The file.
         file: String,
@@ -63,6 +67,52 @@ pub enum Error {
         extension: String,
         /// The extensions that are known.
         known: &'static str,
+    },
+    /// A file is of another format than its name promises, or of one that is not read.
+    #[error("{file}: the file is {found}{}", promised.map(|promised| format!(", not {promised} as its name says")).unwrap_or_default())]
+    OtherFormat {
+        /// The file.
+        file: String,
+        /// What it is.
+        found: String,
+        /// The format its name promises, if it promises one.
+        promised: Option<&'static str>,
+    },
+    /// A file that should be text holds bytes that no text has.
+    #[error("{file}: line {line}: a NUL byte; the file is not text")]
+    NotText {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+    },
+    /// A line of text, or a quoted cell that goes on over lines, is too long to be part of a table.
+    #[error("{file}: line {line}: longer than {} MiB", limit >> 20)]
+    LongLine {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Most bytes of a line.
+        limit: usize,
+    },
+    /// A table has too many columns.
+    #[error("{file}: {n_columns} columns, at most {limit} can be read")]
+    TooManyColumns {
+        /// The file.
+        file: String,
+        /// Columns found.
+        n_columns: usize,
+        /// Most columns of a table.
+        limit: usize,
+    },
+    /// The rows do not fit into memory.
+    #[error("{file}: the rows need more than the {:.1} GB of memory that are free", *limit as f64 / 1e9)]
+    Memory {
+        /// The file.
+        file: String,
+        /// Bytes that the rows may take.
+        limit: u64,
     },
     /// A file is of the right format but holds something that is not a table of numbers.
     #[error("{file}: {reason}")]
@@ -108,6 +158,44 @@ pub enum Error {
         /// The file.
         file: String,
     },
+    /// No column holds numbers.
+    #[error("{file}: no column holds numbers: {example}")]
+    NoNumbers {
+        /// The file.
+        file: String,
+        /// What the first of them holds instead.
+        example: String,
+    },
+    /// Every row was left out because a cell is missing.
+    #[error("{file}: all {n_rows} rows have missing cells")]
+    AllSkipped {
+        /// The file.
+        file: String,
+        /// Rows in the file.
+        n_rows: usize,
+    },
+    /// The columns picked are not those that are expected, as a rule by a model.
+    #[error("{file}: the columns picked are {}, but {} are expected", listed(picked), listed(expected))]
+    OtherColumns {
+        /// The file.
+        file: String,
+        /// The names that were picked.
+        picked: Vec<String>,
+        /// The names that are expected.
+        expected: Vec<String>,
+    },
+    /// A pattern or range of columns matches none.
+    #[error("{file}: no column matches {selector:?}")]
+    NoMatch {
+        /// The file.
+        file: String,
+        /// The pattern or range.
+        selector: String,
+        /// The names the file has; empty if its columns have none.
+        available: Vec<String>,
+        /// How many columns the file has.
+        n_columns: usize,
+    },
     /// A column was asked for that the file does not have.
     #[error("{file}: no column {column:?}")]
     UnknownColumn {
@@ -115,6 +203,8 @@ pub enum Error {
         file: String,
         /// What was asked for.
         column: String,
+        /// The names most like it.
+        near: Vec<String>,
         /// The names the file has; empty if its columns have none.
         available: Vec<String>,
         /// How many columns the file has.
@@ -157,6 +247,20 @@ pub enum Error {
     Delimiter {
         /// The delimiter.
         delimiter: char,
+    },
+    /// A decimal mark that is neither a point nor a comma.
+    #[error("decimal mark {decimal:?} is neither a point nor a comma")]
+    Decimal {
+        /// The decimal mark.
+        decimal: char,
+    },
+    /// A column of a stream had only missing cells for so long that it was left out, and then a number.
+    #[error("{place}: value {value} is the first number of the column, after missing cells only")]
+    LateNumber {
+        /// Where.
+        place: Place,
+        /// The value as it stands in the file.
+        value: String,
     },
     /// A row has more or fewer values than the table has columns.
     #[error("{file}: row {}, line {line}: {n_found} values, expected {n_expected}", row + 1)]
@@ -233,10 +337,14 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Extension { known, .. } => return Some(format!("known extensions are {known}")),
-            Self::UnknownColumn { available, n_columns, .. } if available.is_empty() => {
-                return Some(format!("the columns have no names; ask for them by number, 1 to {n_columns}"));
+            Self::UnknownColumn { available, n_columns, near, .. } => {
+                let columns = available_columns(available, *n_columns);
+                let near: Vec<String> = near.iter().map(|name| format!("{name:?}")).collect();
+                let near =
+                    if near.is_empty() { near.concat() } else { format!("did you mean {}? ", near.join(" or ")) };
+                return Some(near + &columns);
             }
-            Self::UnknownColumn { available, .. } => return Some(format!("the columns are {}", listed(available))),
+            Self::NoMatch { available, n_columns, .. } => return Some(available_columns(available, *n_columns)),
             Self::ColumnType { numeric, .. } if numeric.is_empty() => return None,
             Self::ColumnType { numeric, .. } => {
                 return Some(format!("pick columns of numbers with --columns: {}", listed(numeric)));
@@ -244,22 +352,32 @@ impl Error {
             Self::NoFolder { .. } => "make the folder first",
             Self::Empty { .. } | Self::NoRows { .. } => "a table needs at least one row of numbers",
             Self::NoColumns { .. } => "name the columns of data with --columns",
+            Self::NoNumbers { .. } => "another separator needs --delimiter; a decimal comma needs --decimal ,",
+            Self::AllSkipped { .. } => "leave out the columns with missing cells with --exclude",
+            Self::OtherColumns { .. } => "without --columns, the expected columns are found by their names",
             Self::AmbiguousColumn { .. } => {
-                "give each column its own name, or use --no-header if the file has no header"
+                "give each column its own name, leave one out by its number with --exclude, or use --no-header if the file has no header"
             }
             Self::Delimiter { .. } => "use a comma, semicolon, tab, pipe or space",
+            Self::Decimal { .. } => "use . or ,",
             Self::Ragged { n_expected, .. } if *n_expected > 1 => "check that line for a missing or extra delimiter",
-            Self::EmptyCell { .. } | Self::NotFinite { .. } => "remove or fill such rows first",
+            Self::EmptyCell { .. } => MISSING_HINT,
+            Self::NotFinite { value, .. } if value.to_ascii_lowercase().contains("nan") => MISSING_HINT,
+            Self::NotFinite { .. } => "remove such rows first",
+            Self::LateNumber { .. } => "name the columns with --columns, or read from a file",
             Self::TooLarge { .. } => "bring the column to other units",
-            Self::NotNumber { .. } => {
-                "pick columns of numbers with --columns; numbers need a decimal point, not a comma; another separator needs --delimiter"
-            }
-            Self::Inexact { .. } => "identifiers are no data: leave the column out with --columns",
+            Self::NotNumber { value, .. } => number_hint(value),
+            Self::Inexact { .. } => "identifiers are not data: leave the column out with --exclude",
             Self::NegativeWeight { .. } => "weights are at least 0",
             Self::InvalidModel { .. } => "was the model file edited by hand?",
             Self::Ragged { n_expected: 1, .. } => "the values may be separated by something else: use --delimiter",
             Self::Corrupt { format: "model", .. } => "a model file is the JSON that `mixtura fit --output` writes",
             Self::Corrupt { .. } => "the file may be cut off, or have another format than its name says",
+            Self::OtherFormat { promised: Some(_), .. } => "give the file the extension of its format",
+            Self::OtherFormat { promised: None, .. } => "unpack or convert it first",
+            Self::NotText { .. } => "UTF-16 text must be saved as UTF-8",
+            Self::LongLine { .. } => "is there a quote that is never closed, or is the file not a table?",
+            Self::Memory { .. } => "use fewer columns (--columns) or a sample of the rows",
             _ => return None,
         };
         Some(text.to_owned())
@@ -271,7 +389,63 @@ impl Error {
     }
 }
 
-fn listed(names: &[String]) -> String {
+/// What to do about a missing cell.
+const MISSING_HINT: &str = "leave such rows out with --missing skip, or fill the cells first";
+
+fn available_columns(available: &[String], n_columns: usize) -> String {
+    if available.is_empty() {
+        format!("the columns have no names; ask for them by number, 1 to {n_columns}")
+    } else {
+        format!("the columns are {}", listed(available))
+    }
+}
+
+/// What to do about a cell that is not a number, by what it looks like.
+fn number_hint(value: &str) -> &'static str {
+    let is_number = |text: &str| text.parse::<f64>().is_ok();
+    if matches!(value.to_ascii_lowercase().as_str(), "na" | "n/a" | "null") {
+        MISSING_HINT
+    } else if has_thousands_separators(value) {
+        "write numbers without thousands separators; a decimal comma needs --decimal ,"
+    } else if value.contains(',') && is_number(&value.replacen(',', ".", 1)) {
+        "numbers with a decimal comma need --decimal ,"
+    } else if is_number(value) {
+        "numbers with a decimal point need --decimal ."
+    } else {
+        "pick columns of numbers with --columns; another separator needs --delimiter"
+    }
+}
+
+/// Whether a text would be a number with other marks: a decimal comma or point, or thousands separators.
+#[cfg(feature = "tables")]
+pub(crate) fn looks_like_other_number(value: &str) -> bool {
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_decimal = |mark: &str| value.replacen(mark, ".", 1).parse::<f64>().is_ok();
+    has_digit && (has_thousands_separators(value) || is_decimal(",") || is_decimal("."))
+}
+
+/// Whether a text is a number with its digits in groups of three, such as `1.234,5` or `1 234`.
+fn has_thousands_separators(value: &str) -> bool {
+    let value = value.trim_start_matches(['+', '-']);
+    let is_separator = |c: char| matches!(c, ',' | '.' | ' ' | '\'' | '’' | '_' | '\u{a0}' | '\u{202f}');
+    let Some(separator) = value.chars().find(|&c| is_separator(c)) else {
+        return false;
+    };
+    let (whole, fraction) = match value.rfind([',', '.']) {
+        Some(mark) if !value[mark..].starts_with(separator) => (&value[..mark], &value[mark + 1..]),
+        _ => (value, ""),
+    };
+    let mut groups = whole.split(separator);
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let first = groups.next().unwrap_or_default();
+    (1..=3).contains(&first.len())
+        && is_digits(first)
+        && is_digits(fraction)
+        && groups.all(|group| group.len() == 3 && is_digits(group))
+}
+
+/// Names in a message: all, or the first and how many more.
+pub(crate) fn listed(names: &[String]) -> String {
     let text = names.iter().take(N_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(N_LISTED) {
         0 => text,
@@ -286,12 +460,30 @@ mod tests {
     #[test]
     fn a_hint_lists_some_of_the_columns() {
         let available: Vec<String> = (0..15).map(|i| format!("x{i}")).collect();
-        let error = Error::UnknownColumn { file: "a.csv".into(), column: "y".into(), available, n_columns: 15 };
+        let error = Error::UnknownColumn {
+            file: "a.csv".into(),
+            column: "y".into(),
+            near: vec!["x1".into()],
+            available,
+            n_columns: 15,
+        };
         assert_eq!(error.to_string(), r#"a.csv: no column "y""#);
         assert_eq!(
             error.hint().as_deref(),
-            Some("the columns are x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 3 more")
+            Some("did you mean \"x1\"? the columns are x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 3 more")
         );
+    }
+
+    #[test]
+    fn thousands_separators_are_named() {
+        for value in ["1.234,5", "1,234.5", "1 234", "1'234", "-1,234,567", "1\u{202f}234,5"] {
+            assert!(number_hint(value).contains("thousands"), "{value}");
+        }
+        for value in ["1,5", "12,34", "abc", "1.2.3", "2020-01-01", "10:30", ",", "'"] {
+            assert!(!number_hint(value).contains("thousands"), "{value}");
+        }
+        assert!(number_hint("1,5").contains("--decimal ,"));
+        assert!(number_hint("NA").contains("--missing skip"));
     }
 
     #[test]

@@ -20,11 +20,14 @@
 mod atomic;
 mod bounds;
 mod error;
+pub mod memory;
 mod model;
 mod place;
 
 #[cfg(feature = "tables")]
 mod input;
+#[cfg(feature = "tables")]
+mod opened;
 #[cfg(feature = "tables")]
 mod read;
 #[cfg(feature = "tables")]
@@ -42,6 +45,6 @@ pub use place::{Column, Place};
 pub use {
     input::Input,
     read::read,
-    table::{LabelColumn, ReadOptions, Table},
+    table::{LabelColumn, Missing, ReadOptions, Table},
     write::{TableColumns, TableWriter},
 };

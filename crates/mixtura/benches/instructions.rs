@@ -146,7 +146,7 @@ fn rows(model: &Mixture<FullGaussian>) -> Result<Rows<'static>, Error> {
     let n_columns = model.components.n_columns();
     let mut builder = RowsBuilder::<f64>::new(n_columns)?;
     let (values, _) = model.sample(0..N_ROWS, 1)?;
-    values.chunks_exact(n_columns).for_each(|row| builder.push_row(row));
+    values.chunks_exact(n_columns).try_for_each(|row| builder.push_row(row))?;
     builder.finish()
 }
 

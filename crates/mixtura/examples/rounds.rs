@@ -46,7 +46,7 @@ fn main() -> Result<(), mixtura::Error> {
     let mut builder = RowsBuilder::<f64>::new(n_columns)?;
     for first in (0..n_rows).step_by(1 << 16) {
         let (values, _) = model.sample(first..(first + (1 << 16)).min(n_rows), 1)?;
-        values.chunks_exact(n_columns).for_each(|row| builder.push_row(row));
+        values.chunks_exact(n_columns).try_for_each(|row| builder.push_row(row))?;
     }
     let rows = builder.finish()?;
     let engine = Threads::<FullGaussian>::new(&rows)?;

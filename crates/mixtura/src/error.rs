@@ -179,6 +179,12 @@ pub enum Error {
         /// Memory of one copy of them.
         gigabytes: f64,
     },
+    /// The memory for rows could not be taken.
+    #[error("cannot take {:.1} GB of memory for the rows", *n_bytes as f64 / 1e9)]
+    Memory {
+        /// Bytes asked for.
+        n_bytes: u64,
+    },
     /// A label that a start needs has no rows.
     #[error("label {label} has no rows of positive weight")]
     EmptyLabel {

@@ -37,6 +37,19 @@ pub(super) fn from_integer(value: i128) -> (f64, bool) {
     (nearest, nearest as i128 == value)
 }
 
+/// Whether a text is a whole number, in digits only, that its nearest double is not.
+pub(super) fn is_inexact_integer(text: &[u8], nearest: f64) -> bool {
+    let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    // Every whole number of up to 15 digits is a double.
+    if digits.len() <= 15 || !digits.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let n_zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+    let significant = &digits[n_zeros..];
+    // A double that is a whole number is written with all its digits.
+    format!("{:.0}", nearest.abs()).as_bytes() != if significant.is_empty() { b"0" } else { significant }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +69,24 @@ mod tests {
             (1i128 << 63, true),
         ] {
             assert_eq!(from_integer(value).1, exact, "{value}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_in_text_that_would_change_are_told() {
+        for (text, expected) in [
+            ("9007199254740992", false),
+            ("9007199254740993", true),
+            ("-9007199254740993", true),
+            ("+9007199254740994", false),
+            ("0000000000000000", false),
+            ("0000000000000000000001", false),
+            ("100000000000000000000000", true),
+            ("1180591620717411303424", false),
+            ("9007199254740993.0", false),
+            ("1e20", false),
+        ] {
+            assert_eq!(is_inexact_integer(text.as_bytes(), text.parse().unwrap()), expected, "{text}");
         }
     }
 }

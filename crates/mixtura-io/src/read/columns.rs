@@ -1,6 +1,13 @@
 //! Finds the columns that were asked for among those a file has.
 
+use std::collections::HashMap;
+
+use super::selector::Picked;
+use crate::error::listed;
 use crate::{Column, Error, Place, ReadOptions};
+
+/// Most columns of a table: far more than any fit can use, and few enough to keep a list of them.
+const MOST_COLUMNS: usize = 1 << 20;
 
 /// The columns of a file.
 #[derive(Debug)]
@@ -11,6 +18,17 @@ pub(super) struct Header {
     pub(super) names: Vec<String>,
     /// How many columns the file has.
     pub(super) n_columns: usize,
+    /// Where each name stands.
+    places: HashMap<String, NamePlaces>,
+    /// Whether a name is itself a number, so that a position could be mistaken for a name.
+    has_number_names: bool,
+}
+
+/// The first two columns of a name.
+#[derive(Debug, Clone, Copy)]
+struct NamePlaces {
+    first: usize,
+    second: Option<usize>,
 }
 
 /// The columns that are read, as indices into the file's columns.
@@ -19,9 +37,35 @@ pub(super) struct Selection {
     pub(super) data: Vec<usize>,
     pub(super) weights: Option<usize>,
     pub(super) labels: Option<usize>,
+    /// For each column of data, whether it was asked for by its own name or number.
+    pub(super) is_exact: Vec<bool>,
+    /// Columns without numbers that are not read, in ascending order.
+    pub(super) left_out: Vec<usize>,
+}
+
+/// Refuses a table of more columns than can be read.
+pub(super) fn refuse_too_many(file: &str, n_columns: usize) -> Result<(), Error> {
+    if n_columns > MOST_COLUMNS {
+        return Err(Error::TooManyColumns { file: file.to_owned(), n_columns, limit: MOST_COLUMNS });
+    }
+    Ok(())
 }
 
 impl Header {
+    pub(super) fn new(file: String, names: Vec<String>, n_columns: usize) -> Self {
+        let mut places: HashMap<String, NamePlaces> = HashMap::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            match places.get_mut(name) {
+                Some(places) => places.second = places.second.or(Some(index)),
+                None => {
+                    places.insert(name.clone(), NamePlaces { first: index, second: None });
+                }
+            }
+        }
+        let has_number_names = names.iter().any(|name| name.parse::<usize>().is_ok());
+        Self { file, names, n_columns, places, has_number_names }
+    }
+
     pub(super) fn column(&self, index: usize) -> Column {
         match self.names.get(index) {
             Some(name) if !name.is_empty() => Column::Name(name.clone()),
@@ -34,35 +78,43 @@ impl Header {
         Place { file: self.file.clone(), row, line: None, column: self.column(column) }
     }
 
-    fn find(&self, wanted: &str) -> Result<usize, Error> {
-        if let Some(index) = self.names.iter().position(|name| name == wanted) {
-            self.refuse_ambiguous(index)?;
-            return Ok(index);
+    /// The column of a name or, if no column has that name, of a number from 1.
+    pub(super) fn find(&self, wanted: &str) -> Result<usize, Error> {
+        if let Some(column) = self.find_name(wanted)? {
+            return Ok(column);
         }
-        // Where names are themselves numbers, a position could be mistaken for a name.
-        let names_are_numbers = self.names.iter().any(|name| name.parse::<usize>().is_ok());
         match wanted.trim().parse::<usize>() {
-            Ok(number) if !names_are_numbers && (1..=self.n_columns).contains(&number) => Ok(number - 1),
-            _ => Err(Error::UnknownColumn {
-                file: self.file.clone(),
-                column: wanted.to_owned(),
-                available: self.names.clone(),
-                n_columns: self.n_columns,
-            }),
+            Ok(number) if !self.has_number_names && (1..=self.n_columns).contains(&number) => Ok(number - 1),
+            _ => Err(self.unknown(wanted)),
         }
     }
 
-    fn refuse_ambiguous(&self, index: usize) -> Result<(), Error> {
-        let Some(name) = self.names.get(index).filter(|name| !name.is_empty()) else {
-            return Ok(());
-        };
-        let mut places = self.names.iter().enumerate().filter(|(_, other)| *other == name).map(|(place, _)| place);
-        match (places.next(), places.next()) {
-            (Some(first), Some(second)) => {
-                Err(Error::AmbiguousColumn { file: self.file.clone(), name: name.clone(), first, second })
+    fn find_name(&self, wanted: &str) -> Result<Option<usize>, Error> {
+        match self.places.get(wanted) {
+            Some(&NamePlaces { first, second: Some(second) }) if !wanted.is_empty() => {
+                Err(Error::AmbiguousColumn { file: self.file.clone(), name: wanted.to_owned(), first, second })
             }
-            _ => Ok(()),
+            places => Ok(places.map(|places| places.first)),
         }
+    }
+
+    fn unknown(&self, wanted: &str) -> Error {
+        Error::UnknownColumn {
+            file: self.file.clone(),
+            column: wanted.to_owned(),
+            near: self.near(wanted),
+            available: self.names.clone(),
+            n_columns: self.n_columns,
+        }
+    }
+
+    /// Names for a list of columns; those without a name are called by their number.
+    pub(super) fn names_of(&self, columns: &[usize]) -> Vec<String> {
+        let name = |&column: &usize| match self.column(column) {
+            Column::Name(name) => name,
+            Column::Number(number) => (number + 1).to_string(),
+        };
+        columns.iter().map(name).collect()
     }
 }
 
@@ -70,43 +122,140 @@ impl Selection {
     pub(super) fn new(header: &Header, options: &ReadOptions) -> Result<Self, Error> {
         let find = |wanted: &Option<String>| wanted.as_deref().map(|wanted| header.find(wanted)).transpose();
         let (weights, labels) = (find(&options.weights)?, find(&options.labels)?);
-        let by_position = options.by_position_without_names && header.names.is_empty();
-        let data = match &options.columns {
-            Some(wanted) if !by_position => picked(header, wanted)?,
-            _ => (0..header.n_columns).filter(|&index| ![weights, labels].contains(&Some(index))).collect(),
+        let (mut data, mut is_exact) = match &options.columns {
+            Some(selectors) => picked(header, selectors)?,
+            None => {
+                let is_data = |index: &usize| ![weights, labels].contains(&Some(*index));
+                let data: Vec<usize> = (0..header.n_columns).filter(is_data).collect();
+                let is_exact = vec![false; data.len()];
+                (data, is_exact)
+            }
         };
+        let mut is_excluded = vec![false; header.n_columns];
+        for selector in &options.exclude {
+            match header.select(selector)? {
+                Picked::One(column) => is_excluded[column] = true,
+                Picked::Several(columns) => columns.into_iter().for_each(|column| is_excluded[column] = true),
+            }
+        }
+        let mut kept = data.iter().map(|&column| !is_excluded[column]);
+        is_exact.retain(|_| kept.next().unwrap_or(true));
+        data.retain(|&column| !is_excluded[column]);
+        if let Some(expected) = options.expected.as_ref().filter(|_| !header.names.is_empty()) {
+            let is_picked = options.columns.is_some() || !options.exclude.is_empty();
+            data = matched(header, expected, is_picked.then_some(&data))?;
+            is_exact = vec![true; data.len()];
+        }
         if data.is_empty() {
             return Err(Error::NoColumns { file: header.file.clone() });
         }
-        if options.columns.is_none() {
-            refuse_repeated_names(header, &data)?;
+        Ok(Self { data, weights, labels, is_exact, left_out: Vec::new() })
+    }
+
+    /// Leaves out those columns of data for which `has_no_numbers` holds and that were not asked for
+    /// exactly.
+    pub(super) fn leave_out(&mut self, has_no_numbers: impl Fn(usize) -> bool) {
+        let Self { data, is_exact, left_out, .. } = self;
+        let n_before = left_out.len();
+        left_out
+            .extend(data.iter().zip(&*is_exact).filter(|&(&c, &exact)| !exact && has_no_numbers(c)).map(|(&c, _)| c));
+        if left_out.len() == n_before {
+            return;
         }
-        Ok(Self { data, weights, labels })
+        left_out.sort_unstable();
+        let mut kept = data.iter().map(|column| left_out.binary_search(column).is_err());
+        is_exact.retain(|_| kept.next().unwrap_or(true));
+        data.retain(|column| left_out.binary_search(column).is_err());
+    }
+
+    /// Refuses two columns of one name, unless they were told apart by their numbers.
+    pub(super) fn refuse_repeated_names(&self, header: &Header) -> Result<(), Error> {
+        let (mut is_data, mut is_exact) = (vec![false; header.n_columns], vec![false; header.n_columns]);
+        for (&column, &exact) in self.data.iter().zip(&self.is_exact) {
+            (is_data[column], is_exact[column]) = (true, exact);
+        }
+        let mut first_of: HashMap<&str, usize> = HashMap::new();
+        for column in (0..header.n_columns).filter(|&column| is_data[column]) {
+            let Some(name) = header.names.get(column).filter(|name| !name.is_empty()) else {
+                continue;
+            };
+            // Most names stand once: no need to remember them.
+            if header.places.get(name).is_none_or(|places| places.second.is_none()) {
+                continue;
+            }
+            if let Some(&first) = first_of.get(name.as_str()) {
+                if !(is_exact[first] && is_exact[column]) {
+                    let (file, name) = (header.file.clone(), name.clone());
+                    return Err(Error::AmbiguousColumn { file, name, first, second: column });
+                }
+            }
+            first_of.entry(name).or_insert(column);
+        }
+        Ok(())
+    }
+
+    /// For each column of the file, whether it is read at all.
+    pub(super) fn is_used(&self, n_columns: usize) -> Vec<bool> {
+        let mut is_used = vec![false; n_columns];
+        self.data.iter().chain(&self.weights).chain(&self.labels).for_each(|&column| is_used[column] = true);
+        is_used
+    }
+
+    /// A notice of the columns that were left out, if any were.
+    pub(super) fn notice(&self, header: &Header) -> Option<String> {
+        let names = header.names_of(&self.left_out);
+        match names.len() {
+            0 => None,
+            1 => Some(format!("{}: left out 1 column without numbers: {}", header.file, names[0])),
+            n => Some(format!("{}: left out {n} columns without numbers: {}", header.file, listed(&names))),
+        }
     }
 }
 
-fn picked(header: &Header, wanted: &[String]) -> Result<Vec<usize>, Error> {
-    let mut data = Vec::with_capacity(wanted.len());
+/// The columns that selectors pick, in order of first mention, and which of them were named exactly.
+fn picked(header: &Header, selectors: &[String]) -> Result<(Vec<usize>, Vec<bool>), Error> {
+    let mut data = Vec::with_capacity(selectors.len());
     let mut is_taken = vec![false; header.n_columns];
-    for wanted in wanted {
-        let index = header.find(wanted)?;
-        if std::mem::replace(&mut is_taken[index], true) {
-            return Err(Error::RepeatedColumn { file: header.file.clone(), column: header.column(index) });
+    let mut is_exact = vec![false; header.n_columns];
+    for selector in selectors {
+        let columns = match header.select(selector)? {
+            Picked::One(column) => {
+                if std::mem::replace(&mut is_exact[column], true) {
+                    return Err(Error::RepeatedColumn { file: header.file.clone(), column: header.column(column) });
+                }
+                vec![column]
+            }
+            Picked::Several(columns) => columns,
+        };
+        for column in columns {
+            if !std::mem::replace(&mut is_taken[column], true) {
+                data.push(column);
+            }
         }
-        data.push(index);
     }
-    Ok(data)
+    let is_exact = data.iter().map(|&column| is_exact[column]).collect();
+    Ok((data, is_exact))
 }
 
-/// Looks for one repeated name among all columns, by sorting: files may have thousands of columns.
-fn refuse_repeated_names(header: &Header, data: &[usize]) -> Result<(), Error> {
-    let mut names: Vec<(&str, usize)> =
-        data.iter().filter_map(|&index| Some((header.names.get(index)?.as_str(), index))).collect();
-    names.sort_unstable();
-    let repeated = names.windows(2).filter(|pair| pair[0].0 == pair[1].0 && !pair[0].0.is_empty());
-    match repeated.map(|pair| pair[0].1).min() {
-        Some(index) => header.refuse_ambiguous(index),
-        None => Ok(()),
+/// The columns of the expected names, in their order; what was picked, if anything, must be the same set.
+fn matched(header: &Header, expected: &[String], picked: Option<&Vec<usize>>) -> Result<Vec<usize>, Error> {
+    let found = expected.iter().map(|name| header.find_name(name)?.ok_or_else(|| header.unknown(name)));
+    let found: Result<Vec<usize>, Error> = found.collect();
+    let Some(picked) = picked else {
+        return found;
+    };
+    let sorted = |columns: &[usize]| {
+        let mut columns = columns.to_vec();
+        columns.sort_unstable();
+        columns
+    };
+    match found {
+        Ok(found) if sorted(&found) == sorted(picked) => Ok(found),
+        _ => Err(Error::OtherColumns {
+            file: header.file.clone(),
+            picked: header.names_of(picked),
+            expected: expected.to_vec(),
+        }),
     }
 }
 
@@ -115,7 +264,7 @@ mod tests {
     use super::*;
 
     fn header(names: &[&str], n_columns: usize) -> Header {
-        Header { file: "a.csv".into(), names: names.iter().map(|&name| name.into()).collect(), n_columns }
+        Header::new("a.csv".into(), names.iter().map(|&name| name.into()).collect(), n_columns)
     }
 
     fn select(header: &Header, columns: &[&str]) -> Result<Vec<usize>, Error> {
@@ -137,7 +286,7 @@ mod tests {
         let options = ReadOptions { weights: Some("b".into()), labels: Some("c".into()), ..ReadOptions::default() };
         let header = header(&["a", "b", "c"], 3);
         let all = Selection::new(&header, &options).unwrap();
-        assert_eq!(all, Selection { data: vec![0], weights: Some(1), labels: Some(2) });
+        assert_eq!((all.data, all.weights, all.labels), (vec![0], Some(1), Some(2)));
         let options = ReadOptions { columns: Some(vec!["b".into(), "a".into()]), ..options };
         assert_eq!(Selection::new(&header, &options).unwrap().data, [1, 0]);
     }
@@ -153,7 +302,36 @@ mod tests {
         assert_eq!(message(&header(&["a", "b", "a"], 3), &["a"]), r#"a.csv: the name "a" stands for columns 1 and 3"#);
         assert!(select(&header(&["a", "b", "a"], 3), &["b"]).is_ok());
         assert_eq!(message(&header(&["a"], 1), &[]), "a.csv: no columns of data");
-        let all = Selection::new(&header(&["a", "b", "b"], 3), &ReadOptions::default()).unwrap_err();
-        assert_eq!(all.to_string(), r#"a.csv: the name "b" stands for columns 2 and 3"#);
+        let repeated = header(&["a", "b", "b"], 3);
+        let all = Selection::new(&repeated, &ReadOptions::default()).unwrap();
+        let words = r#"a.csv: the name "b" stands for columns 2 and 3"#;
+        assert_eq!(all.refuse_repeated_names(&repeated).unwrap_err().to_string(), words);
+    }
+
+    #[test]
+    fn overlapping_patterns_pick_a_column_once() {
+        let header = header(&["x1", "y", "x2", "x3"], 4);
+        assert_eq!(select(&header, &["x3", "x*", "2..4"]).unwrap(), [3, 0, 2, 1]);
+        let options = ReadOptions { exclude: vec!["x*".into()], ..ReadOptions::default() };
+        assert_eq!(Selection::new(&header, &options).unwrap().data, [1]);
+        let options = ReadOptions { exclude: vec!["*".into()], ..ReadOptions::default() };
+        assert_eq!(Selection::new(&header, &options).unwrap_err().to_string(), "a.csv: no columns of data");
+    }
+
+    #[test]
+    fn picked_columns_come_in_the_order_of_the_model() {
+        let header = header(&["a", "b", "c"], 3);
+        let expecting = |columns: &[&str]| {
+            let columns = Some(columns.iter().map(|&name| name.into()).collect());
+            let expected = Some(vec!["c".into(), "a".into()]);
+            Selection::new(&header, &ReadOptions { columns, expected, ..ReadOptions::default() })
+        };
+        assert_eq!(expecting(&["a", "c"]).unwrap().data, [2, 0]);
+        assert_eq!(expecting(&["[!b]"]).unwrap().data, [2, 0]);
+        let words = "a.csv: the columns picked are a, b, but c, a are expected";
+        assert_eq!(expecting(&["a", "b"]).unwrap_err().to_string(), words);
+        let unnamed = Header::new("a.npy".into(), Vec::new(), 2);
+        let options = ReadOptions { expected: Some(vec!["c".into(), "a".into()]), ..ReadOptions::default() };
+        assert_eq!(Selection::new(&unnamed, &options).unwrap().data, [0, 1]);
     }
 }

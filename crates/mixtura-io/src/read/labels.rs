@@ -3,6 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+/// The label of a row that has none.
+const MISSING: u32 = u32::MAX;
+
 /// Collects labels as they are read.
 #[derive(Debug, Default)]
 pub(super) struct LabelBuilder {
@@ -17,25 +20,59 @@ impl LabelBuilder {
         self.labels.push(number);
     }
 
+    /// Appends a row without a label.
+    pub(super) fn push_missing(&mut self) {
+        self.labels.push(MISSING);
+    }
+
+    /// Rows without a label, in ascending order.
+    pub(super) fn missing_rows(&self) -> impl Iterator<Item = usize> {
+        self.labels.iter().enumerate().filter(|&(_, &label)| label == MISSING).map(|(row, _)| row)
+    }
+
+    /// Keeps some rows only, and the values that they have.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {
+        let mut row = 0..;
+        self.labels.retain(|_| row.next().is_some_and(&is_kept));
+        let mut is_used = vec![false; self.numbers.len()];
+        for &label in &self.labels {
+            if let Some(is_used) = is_used.get_mut(label as usize) {
+                *is_used = true;
+            }
+        }
+        let old = std::mem::take(&mut self.numbers);
+        let mut renumbered = vec![MISSING; is_used.len()];
+        for (value, number) in old.into_iter().filter(|&(_, number)| is_used[number as usize]) {
+            renumbered[number as usize] = self.number(&value);
+        }
+        for label in &mut self.labels {
+            *label = renumbered.get(*label as usize).copied().unwrap_or(MISSING);
+        }
+    }
+
     /// Appends labels that were collected apart.
     pub(super) fn append(&mut self, other: Self) {
         let mut renumbered = vec![0; other.numbers.len()];
         for (value, old) in other.numbers {
             renumbered[old as usize] = self.number(&value);
         }
-        self.labels.extend(other.labels.into_iter().map(|label| renumbered[label as usize]));
+        let renumber = |label: u32| renumbered.get(label as usize).copied().unwrap_or(MISSING);
+        self.labels.extend(other.labels.into_iter().map(renumber));
     }
 
     fn number(&mut self, value: &str) -> u32 {
         if let Some(&number) = self.numbers.get(value) {
             return number;
         }
-        let number = u32::try_from(self.numbers.len()).expect("invariant: fewer labels than 2^32");
+        let number = u32::try_from(self.numbers.len())
+            .ok()
+            .filter(|&number| number != MISSING)
+            .expect("invariant: fewer labels than 2^32 - 1");
         self.numbers.insert(value.to_owned(), number);
         number
     }
 
-    /// The label of each row, and the value of each label.
+    /// The label of each row, all of which have one, and the value of each label.
     pub(super) fn finish(self) -> (Vec<u32>, Vec<String>) {
         let Self { numbers, mut labels } = self;
         let mut values: Vec<(String, u32)> = numbers.into_iter().collect();
@@ -81,5 +118,20 @@ mod tests {
         let (labels, values) = number(&["virginica", "setosa", "10", "9"]);
         assert_eq!(labels, [3, 2, 0, 1]);
         assert_eq!(values, ["10", "9", "setosa", "virginica"]);
+    }
+
+    #[test]
+    fn a_label_of_skipped_rows_only_is_forgotten() {
+        let mut builder = LabelBuilder::default();
+        builder.push("b");
+        builder.push_missing();
+        let mut more = LabelBuilder::default();
+        more.push_missing();
+        more.push("a");
+        more.push("c");
+        builder.append(more);
+        assert_eq!(builder.missing_rows().collect::<Vec<_>>(), [1, 2]);
+        builder.retain(|row| ![1, 2, 3].contains(&row));
+        assert_eq!(builder.finish(), (vec![0, 1], vec!["b".into(), "c".into()]));
     }
 }

@@ -1,33 +1,61 @@
 //! Reads Parquet files: row groups and columns are decoded side by side, straight into the rows.
 
-use std::path::Path;
 use std::sync::Mutex;
 
 use arrow_array::ArrayRef;
+use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
 use rayon::prelude::*;
 
 use super::arrays::{self, Numbers, PIECE_ROWS, Piece};
+use super::columns::refuse_too_many;
 use super::{Assembly, Header, Selection};
-use crate::{Error, ReadOptions, Table, input};
+use crate::opened::{SharedFile, SharedReader};
+use crate::{Error, ReadOptions, Table};
 
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
-    let file = ParquetFile::open(path)?;
-    let header = file.header();
-    let selection = Selection::new(&header, options)?;
+pub(super) fn read(file: &SharedFile, options: &ReadOptions) -> Result<Table, Error> {
+    let file = ParquetFile::open(file)?;
+    let header = file.header()?;
     let fields = file.metadata.schema().fields();
-    header.refuse_other_types(fields, &selection)?;
+    let selection = Selection::of_numbers(&header, options, fields)?;
     if arrays::are_single(fields, &selection) {
-        file.read_into(Assembly::<f32>::new(header, selection)?, options)
+        file.read_into(Assembly::<f32>::new(header, selection, options)?, options)
     } else {
-        file.read_into(Assembly::<f64>::new(header, selection)?, options)
+        file.read_into(Assembly::<f64>::new(header, selection, options)?, options)
+    }
+}
+
+impl Length for SharedFile {
+    fn len(&self) -> u64 {
+        self.n_bytes
+    }
+}
+
+impl ChunkReader for SharedFile {
+    type T = SharedReader;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<SharedReader> {
+        Ok(self.reader(start))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        // No memory is taken for bytes that the file does not have.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.n_bytes) {
+            let reason = format!("{length} bytes are due at byte {start}, the file has {}", self.n_bytes);
+            return Err(ParquetError::EOF(reason));
+        }
+        let mut bytes = vec![0; length];
+        self.read_exact_at(start, &mut bytes)?;
+        Ok(bytes.into())
     }
 }
 
 /// An open file and its footer.
 struct ParquetFile<'a> {
-    path: &'a Path,
+    file: &'a SharedFile,
     metadata: ArrowReaderMetadata,
     groups: Vec<Group>,
     is_plausible: bool,
@@ -42,34 +70,30 @@ struct Group {
 }
 
 impl<'a> ParquetFile<'a> {
-    fn open(path: &'a Path) -> Result<Self, Error> {
-        let file = input::open(path)?;
-        let name = || path.display().to_string();
-        let n_bytes = file.metadata().map_err(|source| Error::Read { file: name(), source })?.len();
-        if n_bytes == 0 {
-            return Err(Error::Empty { file: name() });
-        }
+    fn open(file: &'a SharedFile) -> Result<Self, Error> {
         // The types of the file itself are enough, and fewer than those of the schema Arrow adds.
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
-            .map_err(|error| corrupt(path, &error))?;
+        let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
+            .map_err(|error| corrupt(file, &error))?;
         let mut groups = Vec::new();
         let mut first_row = 0usize;
         for (index, group) in metadata.metadata().row_groups().iter().enumerate() {
             let count = usize::try_from(group.num_rows()).ok();
             let ends = count.and_then(|n_rows| Some((n_rows, first_row.checked_add(n_rows)?)));
             let (n_rows, end) = ends.ok_or_else(|| {
-                corrupt(path, &format!("row group {} is said to have {} rows", index + 1, group.num_rows()))
+                corrupt(file, &format!("row group {} is said to have {} rows", index + 1, group.num_rows()))
             })?;
             groups.push(Group { index, first_row, n_rows });
             first_row = end;
         }
-        let is_plausible = arrays::is_plausible(first_row, n_bytes);
-        Ok(Self { path, metadata, groups, is_plausible })
+        let is_plausible = arrays::is_plausible(first_row, file.n_bytes);
+        Ok(Self { file, metadata, groups, is_plausible })
     }
 
-    fn header(&self) -> Header {
-        let names: Vec<String> = self.metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
-        Header { file: self.path.display().to_string(), n_columns: names.len(), names }
+    fn header(&self) -> Result<Header, Error> {
+        let fields = self.metadata.schema().fields();
+        refuse_too_many(&self.file.name(), fields.len())?;
+        let names = fields.iter().map(|field| field.name().clone()).collect();
+        Ok(Header::new(self.file.name(), names, fields.len()))
     }
 
     fn read_into<T: Numbers>(&self, mut assembly: Assembly<T>, options: &ReadOptions) -> Result<Table, Error> {
@@ -92,19 +116,19 @@ impl<'a> ParquetFile<'a> {
     }
 
     fn read_data<T: Numbers>(&self, assembly: &mut Assembly<T>) -> Result<(), Error> {
-        let Assembly { header, selection, builder, .. } = assembly;
+        let Assembly { header, selection, growing, .. } = assembly;
         // Where the footer promises more than such a file can hold, a group must deliver its rows
         // before the next one, further on, may take memory.
         let n_at_once = if self.is_plausible { self.groups.len().max(1) } else { 1 };
         if self.is_plausible {
-            builder.resize(self.groups.iter().map(|group| group.n_rows).sum());
+            growing.resize(self.groups.iter().map(|group| group.n_rows).sum())?;
         }
         for groups in self.groups.chunks(n_at_once) {
             let tasks: Vec<(Group, usize)> = groups
                 .iter()
                 .flat_map(|&group| (0..selection.data.len()).map(move |position| (group, position)))
                 .collect();
-            let shared = Mutex::new(&mut *builder);
+            let shared = Mutex::new(&mut *growing);
             let outcomes: Vec<Result<(), Error>> = tasks
                 .par_iter()
                 .map(|&(group, position)| {
@@ -126,18 +150,16 @@ impl<'a> ParquetFile<'a> {
         column: usize,
         mut take: impl FnMut(usize, &ArrayRef) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        // Handles made from one another share a position, so every task opens the file for itself.
-        let file = input::open(self.path)?;
         let mask = ProjectionMask::roots(self.metadata.metadata().file_metadata().schema_descr(), [column]);
-        let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+        let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone())
             .with_projection(mask)
             .with_row_groups(vec![group.index])
             .with_batch_size(PIECE_ROWS)
             .build()
-            .map_err(|error| corrupt(self.path, &error))?;
+            .map_err(|error| corrupt(self.file, &error))?;
         let mut n_rows = 0;
         for batch in batches {
-            let batch = batch.map_err(|error| corrupt(self.path, &error))?;
+            let batch = batch.map_err(|error| corrupt(self.file, &error))?;
             if batch.num_rows() > group.n_rows - n_rows {
                 return Err(self.wrong_count(group, n_rows + batch.num_rows()));
             }
@@ -149,10 +171,10 @@ impl<'a> ParquetFile<'a> {
 
     fn wrong_count(&self, group: Group, n_found: usize) -> Error {
         let reason = format!("row group {} promises {} rows but holds {n_found}", group.index + 1, group.n_rows);
-        corrupt(self.path, &reason)
+        corrupt(self.file, &reason)
     }
 }
 
-fn corrupt(path: &Path, reason: &dyn ToString) -> Error {
-    Error::Corrupt { file: path.display().to_string(), format: "Parquet", reason: reason.to_string() }
+fn corrupt(file: &SharedFile, reason: &dyn ToString) -> Error {
+    Error::Corrupt { file: file.name(), format: "Parquet", reason: reason.to_string() }
 }

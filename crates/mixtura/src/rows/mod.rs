@@ -352,7 +352,7 @@ mod tests {
         let values: Vec<f64> = (0..n_rows * n_columns).map(|i| (i as f64).sin()).collect();
         let mut builder = RowsBuilder::<f64>::new(n_columns).unwrap();
         for row in values.chunks_exact(n_columns) {
-            builder.push_row(row);
+            builder.push_row(row).unwrap();
         }
         (values, builder.finish().unwrap())
     }

@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-use super::super::cell::{Cell, from_integer};
+use super::super::cell::{Cell, from_integer, is_inexact_integer};
 
 /// A number type of rows, as an array may hold it already.
 pub(in crate::read) trait Numbers: Cell {
@@ -42,22 +42,23 @@ pub(super) fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// The values of an array without empty cells.
+/// The values of an array, NaN where there is none.
 pub(super) fn numbers<T: Cell>(array: &ArrayRef) -> Result<Vec<T>, Inexact> {
     macro_rules! integers {
         ($kind:ty) => {
-            integers(array.as_primitive::<$kind>().values().iter().map(|&value| i128::from(value)))
+            integers(array, array.as_primitive::<$kind>().values().iter().map(|&value| i128::from(value)))
         };
     }
     macro_rules! decimals {
         ($kind:ty) => {{
             // Through text the quotient is rounded once, not twice.
             let array = array.as_primitive::<$kind>();
-            let text = |index| array.value_as_string(index);
-            (0..array.len()).map(|index| decimal(index, &text(index))).collect()
+            let value =
+                |index| if array.is_null(index) { Ok(nan()) } else { decimal(index, &array.value_as_string(index)) };
+            (0..array.len()).map(value).collect()
         }};
     }
-    match array.data_type() {
+    let mut values: Vec<T> = match array.data_type() {
         DataType::Float64 => Ok(array.as_primitive::<Float64Type>().values().iter().map(|&v| T::from_f64(v)).collect()),
         DataType::Float32 => Ok(array.as_primitive::<Float32Type>().values().iter().map(|&v| T::from_f32(v)).collect()),
         DataType::Float16 => {
@@ -80,32 +81,42 @@ pub(super) fn numbers<T: Cell>(array: &ArrayRef) -> Result<Vec<T>, Inexact> {
         DataType::Decimal128(..) => decimals!(Decimal128Type),
         DataType::Decimal256(..) => decimals!(Decimal256Type),
         _ => Err(Inexact { index: 0, value: None }),
+    }?;
+    if let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        // What stands where there is no value may be anything.
+        values.iter_mut().zip(nulls).filter(|(_, is_valid)| !is_valid).for_each(|(value, _)| *value = nan());
+    }
+    Ok(values)
+}
+
+fn nan<T: Cell>() -> T {
+    T::from_f32(f32::NAN)
+}
+
+/// The texts of an array, if it holds text; nothing where a cell is empty.
+pub(super) fn texts(array: &ArrayRef) -> Option<Vec<Option<&str>>> {
+    match array.data_type() {
+        DataType::Utf8 => Some(array.as_string::<i32>().iter().collect()),
+        DataType::LargeUtf8 => Some(array.as_string::<i64>().iter().collect()),
+        DataType::Utf8View => Some(array.as_string_view().iter().collect()),
+        _ => None,
     }
 }
 
-/// The texts of an array without empty cells, if it holds text.
-pub(super) fn texts(array: &ArrayRef) -> Option<Vec<&str>> {
-    let texts = match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().collect::<Option<Vec<_>>>(),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
-        DataType::Utf8View => array.as_string_view().iter().collect(),
-        _ => return None,
-    };
-    Some(texts.unwrap_or_default())
-}
-
-fn integers<T: Cell>(values: impl Iterator<Item = i128>) -> Result<Vec<T>, Inexact> {
+fn integers<T: Cell>(array: &ArrayRef, values: impl Iterator<Item = i128>) -> Result<Vec<T>, Inexact> {
     let convert = |(index, value)| match from_integer(value) {
         (nearest, true) => Ok(T::from_f64(nearest)),
+        (_, false) if array.is_null(index) => Ok(nan()),
         (_, false) => Err(Inexact { index, value: Some(value.to_string()) }),
     };
     values.enumerate().map(convert).collect()
 }
 
+/// A decimal number may be rounded, as in text, but not a whole one.
 fn decimal<T: Cell>(index: usize, text: &str) -> Result<T, Inexact> {
     match text.parse::<f64>() {
-        Ok(value) => Ok(T::from_f64(value)),
-        Err(_) => Err(Inexact { index, value: Some(text.to_owned()) }),
+        Ok(value) if !is_inexact_integer(text.as_bytes(), value) => Ok(T::from_f64(value)),
+        _ => Err(Inexact { index, value: Some(text.to_owned()) }),
     }
 }
 
@@ -126,7 +137,18 @@ mod tests {
         assert_eq!(numbers::<f64>(&decimals), Ok(vec![0.1, -123.45]));
         let text: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
         assert_eq!(numbers::<f64>(&text), Err(Inexact { index: 0, value: None }));
-        assert_eq!(texts(&text), Some(vec!["a"]));
+        assert_eq!(texts(&text), Some(vec![Some("a")]));
+    }
+
+    #[test]
+    fn empty_cells_are_nan_whatever_lies_under_them() {
+        let nulls = arrow_buffer::NullBuffer::from(vec![true, false]);
+        let integers: ArrayRef = Arc::new(Int64Array::new(vec![1, (1 << 53) + 1].into(), Some(nulls)));
+        let values = numbers::<f64>(&integers).unwrap();
+        assert!(values[0] == 1.0 && values[1].is_nan());
+        let flags: ArrayRef = Arc::new(BooleanArray::from(vec![None, Some(true)]));
+        let values = numbers::<f32>(&flags).unwrap();
+        assert!(values[0].is_nan() && values[1] == 1.0);
     }
 
     #[test]
@@ -134,6 +156,10 @@ mod tests {
         let signed: ArrayRef = Arc::new(Int64Array::from(vec![1, -(1 << 53), (1 << 53) + 1]));
         let refused = Inexact { index: 2, value: Some("9007199254740993".into()) };
         assert_eq!(numbers::<f64>(&signed), Err(refused));
+        let wide: ArrayRef =
+            Arc::new(Decimal128Array::from(vec![1i128, (1 << 53) + 1]).with_precision_and_scale(38, 0).unwrap());
+        let refused = Inexact { index: 1, value: Some("9007199254740993".into()) };
+        assert_eq!(numbers::<f64>(&wide), Err(refused), "whole numbers of a decimal type as well");
         let unsigned: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
         assert!(numbers::<f64>(&unsigned).is_err());
     }

@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Fields};
-use mixtura::rows::RowsBuilder;
 
 pub(super) use self::decode::Numbers;
 use self::decode::{is_number, is_text};
+use super::assembly::Growing;
+use super::missing::is_missing;
 use super::{Assembly, Cell, Header, Selection};
-use crate::Error;
+use crate::{Error, Missing, ReadOptions};
 
 /// Rows of an array that are put in their place at a time: they stay in the cache until they are there.
 pub(super) const PIECE_ROWS: usize = 1 << 14;
@@ -46,9 +47,28 @@ pub(super) struct Piece<'a> {
     pub(super) array: &'a ArrayRef,
 }
 
+impl Selection {
+    /// The columns that are asked for, of those that hold numbers: others are left out, or refused if
+    /// they were asked for exactly or `strict` is set.
+    pub(super) fn of_numbers(header: &Header, options: &ReadOptions, fields: &Fields) -> Result<Self, Error> {
+        let mut selection = Self::new(header, options)?;
+        let has_no_numbers = |column: usize| !is_number(value_type(fields[column].data_type()));
+        if !options.strict {
+            let first = selection.data[0];
+            selection.leave_out(has_no_numbers);
+            if selection.data.is_empty() {
+                let example = format!("{} has type {}", header.column(first), fields[first].data_type());
+                return Err(Error::NoNumbers { file: header.file.clone(), example });
+            }
+        }
+        header.refuse_other_types(fields, &selection)?;
+        Ok(selection)
+    }
+}
+
 impl Header {
     /// Refuses columns of data or weights that do not hold numbers, and labels that are not text either.
-    pub(super) fn refuse_other_types(&self, fields: &Fields, selection: &Selection) -> Result<(), Error> {
+    fn refuse_other_types(&self, fields: &Fields, selection: &Selection) -> Result<(), Error> {
         let holds_numbers = |kind| is_number(value_type(kind));
         for &column in selection.data.iter().chain(&selection.weights) {
             let kind = fields[column].data_type();
@@ -70,19 +90,7 @@ impl Header {
         Error::ColumnType { file: self.file.clone(), column: self.column(column), kind: kind.to_string(), numeric }
     }
 
-    fn refuse_empty(&self, piece: Piece) -> Result<(), Error> {
-        let Piece { first_row, column, array } = piece;
-        if array.null_count() == 0 {
-            return Ok(());
-        }
-        match (0..array.len()).find(|&index| array.is_null(index)) {
-            Some(index) => Err(Error::EmptyCell { place: self.place(first_row + index, column) }),
-            None => Ok(()),
-        }
-    }
-
     fn numbers<T: Cell>(&self, piece: Piece) -> Result<Vec<T>, Error> {
-        self.refuse_empty(piece)?;
         decode::numbers(piece.array).map_err(|inexact| match inexact.value {
             Some(value) => Error::Inexact { place: self.place(piece.first_row + inexact.index, piece.column), value },
             None => self.column_type(piece.column, piece.array.data_type(), Vec::new()),
@@ -94,44 +102,64 @@ impl Header {
         &self,
         piece: Piece,
         position: usize,
-        builder: &Mutex<&mut RowsBuilder<T>>,
+        growing: &Mutex<&mut Growing<T>>,
     ) -> Result<(), Error> {
         let write = |values: &[T]| {
             // A panic elsewhere fails the whole file, so a half-written column is never seen.
-            let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
-            if builder.n_rows() < piece.first_row + values.len() {
-                builder.resize(piece.first_row + values.len());
+            let mut growing = growing.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(index) = first_null(piece.array) {
+                growing.note_null(piece.first_row + index, position);
             }
-            builder.write_column(piece.first_row, position, values.iter().copied());
+            growing.write_column(piece.first_row, position, values)
         };
-        self.refuse_empty(piece)?;
-        match T::slice(piece.array) {
+        match T::slice(piece.array).filter(|_| piece.array.null_count() == 0) {
             Some(values) => write(values),
             None => write(&self.numbers::<T>(piece)?),
         }
-        Ok(())
     }
+}
+
+fn first_null(array: &ArrayRef) -> Option<usize> {
+    if array.null_count() == 0 {
+        return None;
+    }
+    (0..array.len()).find(|&index| array.is_null(index))
 }
 
 impl<T: Cell> Assembly<T> {
     pub(super) fn push_weight_piece(&mut self, piece: Piece) -> Result<(), Error> {
+        self.refuse_empty(piece)?;
         let weights = self.header.numbers::<f64>(piece)?;
         self.push_weights(piece.first_row, piece.column, weights.into_iter())
     }
 
     pub(super) fn push_label_piece(&mut self, piece: Piece) -> Result<(), Error> {
         let Piece { first_row, column, array } = piece;
-        self.header.refuse_empty(piece)?;
-        if let Some(texts) = decode::texts(array) {
-            for (row, text) in (first_row..).zip(texts) {
-                if text.trim().is_empty() {
-                    return Err(Error::EmptyCell { place: self.header.place(row, column) });
-                }
-                self.labels.push(text.trim());
+        self.refuse_empty(piece)?;
+        let Some(texts) = decode::texts(array) else {
+            let labels = self.header.numbers::<f64>(piece)?;
+            return self.push_labels(first_row, column, labels.into_iter());
+        };
+        for (row, text) in (first_row..).zip(texts) {
+            let text = text.unwrap_or_default().trim();
+            if self.missing == Missing::Skip && is_missing(text.as_bytes()) {
+                self.labels.push_missing();
+            } else if text.is_empty() {
+                return Err(Error::EmptyCell { place: self.header.place(row, column) });
+            } else {
+                self.labels.push(text);
             }
-            return Ok(());
         }
-        let labels = self.header.numbers::<f64>(piece)?;
-        self.push_labels(first_row, column, labels.into_iter())
+        Ok(())
+    }
+
+    /// Refuses empty cells of weights and labels, unless their rows are to be skipped.
+    fn refuse_empty(&self, piece: Piece) -> Result<(), Error> {
+        match first_null(piece.array) {
+            Some(index) if self.missing == Missing::Refuse => {
+                Err(Error::EmptyCell { place: self.header.place(piece.first_row + index, piece.column) })
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Batch {
 
 /// A batch whose columns are read one by one, so that memory for one of them is enough.
 pub(super) struct BatchReader<'s, 'a> {
-    source: &'s mut Source<'a>,
+    source: &'s Source<'a>,
     schema: &'s Schema,
     batch: &'s Batch,
     message: Message,
@@ -58,7 +58,7 @@ struct Narrow<'a> {
 }
 
 impl<'s, 'a> BatchReader<'s, 'a> {
-    pub(super) fn open(source: &'s mut Source<'a>, schema: &'s Schema, batch: &'s Batch) -> Result<Self, Error> {
+    pub(super) fn open(source: &'s Source<'a>, schema: &'s Schema, batch: &'s Batch) -> Result<Self, Error> {
         let message = source.message(batch.position)?;
         let extents = message
             .parse()
@@ -71,11 +71,7 @@ impl<'s, 'a> BatchReader<'s, 'a> {
     }
 
     /// Hands every piece of a column to `take`.
-    pub(super) fn column(
-        &mut self,
-        column: usize,
-        mut take: impl FnMut(Piece) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub(super) fn column(&self, column: usize, mut take: impl FnMut(Piece) -> Result<(), Error>) -> Result<(), Error> {
         let whole = self.narrow(column)?;
         let n_rows = whole.n_rows;
         let value_bits = whole.value_bits().filter(|_| whole.compression.is_none() && whole.n_empty == 0);
@@ -128,7 +124,7 @@ impl<'s, 'a> BatchReader<'s, 'a> {
         Ok(narrow)
     }
 
-    fn decode(&mut self, narrow: &Narrow) -> Result<ArrayRef, Error> {
+    fn decode(&self, narrow: &Narrow) -> Result<ArrayRef, Error> {
         let mut parts = Vec::with_capacity(narrow.places.len());
         let mut n_body = 0u64;
         for &(_, n_bytes) in &narrow.places {
@@ -207,7 +203,7 @@ fn decode_one(
 
 /// Adds the dictionary at a position to those that are known, or replaces one of them.
 pub(super) fn add_dictionary(
-    source: &mut Source,
+    source: &Source,
     position: u64,
     schema: &Schema,
     dictionaries: &mut Dictionaries,

@@ -35,7 +35,7 @@ pub(super) enum Part {
 }
 
 impl Layout {
-    pub(super) fn find(source: &mut Source) -> Result<Self, Error> {
+    pub(super) fn find(source: &Source) -> Result<Self, Error> {
         let beginning = source.bytes(0, source.n_bytes.min(HEAD_BYTES))?;
         if beginning.starts_with(MARK) {
             from_footer(source)
@@ -47,7 +47,7 @@ impl Layout {
     }
 }
 
-fn from_footer(source: &mut Source) -> Result<Layout, Error> {
+fn from_footer(source: &Source) -> Result<Layout, Error> {
     let tail_start = source.n_bytes.saturating_sub(TAIL_BYTES);
     let tail = source.bytes(tail_start, TAIL_BYTES)?;
     let (length, mark) = tail.split_at(4);
@@ -77,7 +77,7 @@ fn from_footer(source: &mut Source) -> Result<Layout, Error> {
     Ok(Layout { schema, parts, notices: Vec::new() })
 }
 
-fn from_stream(source: &mut Source) -> Result<Layout, Error> {
+fn from_stream(source: &Source) -> Result<Layout, Error> {
     let first = match source.next(0) {
         Ok(Next::Message(message)) => message,
         Err(error @ Error::Read { .. }) => return Err(error),

@@ -6,7 +6,6 @@ mod extent;
 mod layout;
 mod source;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use arrow_schema::{DataType, SchemaRef};
@@ -16,35 +15,33 @@ use self::column::{Batch, BatchReader, Dictionaries, add_dictionary};
 use self::layout::{Layout, Part};
 use self::source::Source;
 use super::arrays::{self, Numbers};
+use super::columns::refuse_too_many;
 use super::{Assembly, Header, Selection};
+use crate::opened::SharedFile;
 use crate::{Error, ReadOptions, Table};
 
-/// Into how many tasks the batches are divided at most; each opens the file for itself.
+/// Into how many tasks the batches are divided at most.
 const MOST_TASKS: usize = 256;
 
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
-    let mut source = Source::open(path)?;
-    let file = path.display().to_string();
-    if source.n_bytes == 0 {
-        return Err(Error::Empty { file });
-    }
-    let layout = Layout::find(&mut source)?;
+pub(super) fn read(file: &SharedFile, options: &ReadOptions) -> Result<Table, Error> {
+    let source = Source::new(file);
+    let layout = Layout::find(&source)?;
     let fields = layout.schema.fields();
-    let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
-    let header = Header { file, n_columns: names.len(), names };
-    let selection = Selection::new(&header, options)?;
-    header.refuse_other_types(fields, &selection)?;
-    let file = ArrowFile::new(path, &mut source, &layout, &selection)?;
+    refuse_too_many(&file.name(), fields.len())?;
+    let names = fields.iter().map(|field| field.name().clone()).collect();
+    let header = Header::new(file.name(), names, fields.len());
+    let selection = Selection::of_numbers(&header, options, fields)?;
+    let batches = ArrowFile::new(source, &layout, &selection)?;
     if arrays::are_single(fields, &selection) {
-        file.read_into(Assembly::<f32>::new(header, selection)?, options, layout.notices)
+        batches.read_into(Assembly::<f32>::new(header, selection, options)?, options, layout.notices)
     } else {
-        file.read_into(Assembly::<f64>::new(header, selection)?, options, layout.notices)
+        batches.read_into(Assembly::<f64>::new(header, selection, options)?, options, layout.notices)
     }
 }
 
 /// The batches of a file, with the dictionaries that they need.
 struct ArrowFile<'a> {
-    path: &'a Path,
+    source: Source<'a>,
     schema: SchemaRef,
     batches: Vec<Batch>,
     n_rows: usize,
@@ -52,10 +49,10 @@ struct ArrowFile<'a> {
 }
 
 impl<'a> ArrowFile<'a> {
-    fn new(path: &'a Path, source: &mut Source, layout: &Layout, selection: &Selection) -> Result<Self, Error> {
+    fn new(source: Source<'a>, layout: &Layout, selection: &Selection) -> Result<Self, Error> {
         let schema = layout.schema.clone();
         let is_dictionary = |&column: &usize| matches!(schema.field(column).data_type(), DataType::Dictionary(..));
-        let Selection { data, weights, labels } = selection;
+        let Selection { data, weights, labels, .. } = selection;
         let needs_dictionaries = data.iter().chain(weights).chain(labels).any(is_dictionary);
         let mut dictionaries = Arc::new(Dictionaries::new());
         let mut batches = Vec::new();
@@ -64,7 +61,7 @@ impl<'a> ArrowFile<'a> {
             match *part {
                 // A stream may replace them from batch to batch.
                 Part::Dictionary { position } if needs_dictionaries => {
-                    add_dictionary(source, position, &schema, Arc::make_mut(&mut dictionaries))?;
+                    add_dictionary(&source, position, &schema, Arc::make_mut(&mut dictionaries))?;
                 }
                 Part::Dictionary { .. } => {}
                 Part::Batch { position, n_rows } => {
@@ -76,7 +73,7 @@ impl<'a> ArrowFile<'a> {
             }
         }
         let is_plausible = arrays::is_plausible(first_row, source.n_bytes);
-        Ok(Self { path, schema, batches, n_rows: first_row, is_plausible })
+        Ok(Self { source, schema, batches, n_rows: first_row, is_plausible })
     }
 
     fn read_into<T: Numbers>(
@@ -87,16 +84,15 @@ impl<'a> ArrowFile<'a> {
     ) -> Result<Table, Error> {
         assembly.notices = notices;
         self.read_data(&mut assembly)?;
-        let mut source = Source::open(self.path)?;
         if let Some(column) = assembly.selection.weights {
             for batch in &self.batches {
-                let mut reader = BatchReader::open(&mut source, &self.schema, batch)?;
+                let reader = BatchReader::open(&self.source, &self.schema, batch)?;
                 reader.column(column, |piece| assembly.push_weight_piece(piece))?;
             }
         }
         if let Some(column) = assembly.selection.labels {
             for batch in &self.batches {
-                let mut reader = BatchReader::open(&mut source, &self.schema, batch)?;
+                let reader = BatchReader::open(&self.source, &self.schema, batch)?;
                 reader.column(column, |piece| assembly.push_label_piece(piece))?;
             }
         }
@@ -104,21 +100,20 @@ impl<'a> ArrowFile<'a> {
     }
 
     fn read_data<T: Numbers>(&self, assembly: &mut Assembly<T>) -> Result<(), Error> {
-        let Assembly { header, selection, builder, .. } = assembly;
+        let Assembly { header, selection, growing, .. } = assembly;
         // Where the metadata promises more than such a file can hold, a batch must deliver its rows
         // before the next one, further on, may take memory.
         let n_at_once = if self.is_plausible { self.batches.len().max(1) } else { 1 };
         if self.is_plausible {
-            builder.resize(self.n_rows);
+            growing.resize(self.n_rows)?;
         }
         for batches in self.batches.chunks(n_at_once) {
-            let shared = Mutex::new(&mut *builder);
+            let shared = Mutex::new(&mut *growing);
             let outcomes: Vec<Result<(), Error>> = batches
                 .par_chunks(batches.len().div_ceil(MOST_TASKS))
                 .map(|batches| {
-                    let mut source = Source::open(self.path)?;
                     for batch in batches {
-                        let mut reader = BatchReader::open(&mut source, &self.schema, batch)?;
+                        let reader = BatchReader::open(&self.source, &self.schema, batch)?;
                         for (position, &column) in selection.data.iter().enumerate() {
                             reader.column(column, |piece| header.write_piece(piece, position, &shared))?;
                         }

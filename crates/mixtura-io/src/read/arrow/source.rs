@@ -1,18 +1,15 @@
 //! Reads messages and parts of their bodies from an open file, never further than the file goes.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
-
-use crate::{Error, input};
+use crate::Error;
+use crate::opened::SharedFile;
 
 /// What stands before the length of a message, but for messages of the oldest writers.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// An open file of known length.
+#[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
-    path: &'a Path,
-    file: File,
+    file: &'a SharedFile,
     pub(super) n_bytes: u64,
 }
 
@@ -31,21 +28,17 @@ pub(super) enum Next {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn open(path: &'a Path) -> Result<Self, Error> {
-        let file = input::open(path)?;
-        let failed = |source| Error::Read { file: path.display().to_string(), source };
-        let n_bytes = file.metadata().map_err(failed)?.len();
-        Ok(Self { path, file, n_bytes })
+    pub(super) fn new(file: &'a SharedFile) -> Self {
+        Self { file, n_bytes: file.n_bytes }
     }
 
     /// Fills `bytes` from a position on.
-    pub(super) fn read(&mut self, position: u64, bytes: &mut [u8]) -> Result<(), Error> {
-        let found = self.file.seek(SeekFrom::Start(position)).and_then(|_| self.file.read_exact(bytes));
-        found.map_err(|source| Error::Read { file: self.path.display().to_string(), source })
+    pub(super) fn read(&self, position: u64, bytes: &mut [u8]) -> Result<(), Error> {
+        self.file.read_exact_at(position, bytes).map_err(|source| Error::Read { file: self.file.name(), source })
     }
 
     /// As many bytes as asked for, if the file has them.
-    pub(super) fn bytes(&mut self, position: u64, n_bytes: u64) -> Result<Vec<u8>, Error> {
+    pub(super) fn bytes(&self, position: u64, n_bytes: u64) -> Result<Vec<u8>, Error> {
         self.refuse_beyond(position, n_bytes)?;
         let mut bytes = vec![0; n_bytes as usize];
         self.read(position, &mut bytes)?;
@@ -53,7 +46,7 @@ impl<'a> Source<'a> {
     }
 
     /// The message, or the mark of the end, at a position.
-    pub(super) fn next(&mut self, position: u64) -> Result<Next, Error> {
+    pub(super) fn next(&self, position: u64) -> Result<Next, Error> {
         let mut prefix = self.word(position)?;
         let mut metadata_start = position + 4;
         if prefix == CONTINUATION {
@@ -76,7 +69,7 @@ impl<'a> Source<'a> {
     }
 
     /// The message at a position.
-    pub(super) fn message(&mut self, position: u64) -> Result<Message, Error> {
+    pub(super) fn message(&self, position: u64) -> Result<Message, Error> {
         match self.next(position)? {
             Next::Message(message) => Ok(message),
             Next::End(_) => Err(self.corrupt(&"a message is missing")),
@@ -84,18 +77,18 @@ impl<'a> Source<'a> {
     }
 
     pub(super) fn notice(&self, text: &str) -> String {
-        format!("{}: {text}", self.path.display())
+        format!("{}: {text}", self.file.name())
     }
 
     pub(super) fn corrupt(&self, reason: &dyn ToString) -> Error {
-        Error::Corrupt { file: self.path.display().to_string(), format: "Arrow", reason: reason.to_string() }
+        Error::Corrupt { file: self.file.name(), format: "Arrow", reason: reason.to_string() }
     }
 
     pub(super) fn unsupported(&self, reason: &str) -> Error {
-        Error::Unsupported { file: self.path.display().to_string(), reason: reason.to_owned() }
+        Error::Unsupported { file: self.file.name(), reason: reason.to_owned() }
     }
 
-    fn word(&mut self, position: u64) -> Result<[u8; 4], Error> {
+    fn word(&self, position: u64) -> Result<[u8; 4], Error> {
         self.refuse_beyond(position, 4)?;
         let mut word = [0; 4];
         self.read(position, &mut word)?;

@@ -3,33 +3,35 @@
 mod element;
 mod header;
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::io::Read;
 
 use self::element::Element;
 use self::header::NpyHeader;
+use super::columns::refuse_too_many;
 use super::{Assembly, Cell, Header, Selection};
-use crate::{Error, ReadOptions, Table, input};
+use crate::opened::{SharedFile, SharedReader};
+use crate::{Error, ReadOptions, Table};
 
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 1 << 18;
 
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
-    let mut array = NpyFile::open(path)?;
-    let header = Header { file: path.display().to_string(), names: Vec::new(), n_columns: array.n_columns };
+pub(super) fn read(file: &SharedFile, options: &ReadOptions) -> Result<Table, Error> {
+    let mut array = NpyFile::open(file)?;
+    refuse_too_many(&file.name(), array.n_columns)?;
+    let header = Header::new(file.name(), Vec::new(), array.n_columns);
     let selection = Selection::new(&header, options)?;
     if array.element.is_single() {
-        array.read_into(Assembly::<f32>::new(header, selection)?, options)
+        array.read_into(Assembly::<f32>::new(header, selection, options)?, options)
     } else {
-        array.read_into(Assembly::<f64>::new(header, selection)?, options)
+        array.read_into(Assembly::<f64>::new(header, selection, options)?, options)
     }
 }
 
 /// An open array, its shape found to fit the file.
 struct NpyFile<'a> {
-    path: &'a Path,
-    file: File,
+    file: &'a SharedFile,
+    /// Where the next values are read.
+    reader: SharedReader,
     element: Element,
     is_fortran: bool,
     n_rows: usize,
@@ -39,42 +41,45 @@ struct NpyFile<'a> {
 }
 
 impl<'a> NpyFile<'a> {
-    fn open(path: &'a Path) -> Result<Self, Error> {
-        let mut file = input::open(path)?;
-        let failed = |source| Error::Read { file: path.display().to_string(), source };
-        let n_bytes = file.metadata().map_err(failed)?.len();
-        if n_bytes == 0 {
-            return Err(Error::Empty { file: path.display().to_string() });
-        }
-        let (text, data_start) = header_text(path, &mut file, n_bytes)?;
+    fn open(file: &'a SharedFile) -> Result<Self, Error> {
+        let (text, data_start) = header_text(file)?;
         let NpyHeader { descr, is_fortran, shape } =
-            header::parse(&text).map_err(|reason| corrupt(path, format!("header: {reason}")))?;
-        let element = Element::parse(&descr).ok_or_else(|| unsupported(path, &format!("elements of type {descr}")))?;
+            header::parse(&text).map_err(|reason| corrupt(file, format!("header: {reason}")))?;
+        let element = Element::parse(&descr).ok_or_else(|| unsupported(file, &format!("elements of type {descr}")))?;
         let (n_rows, n_columns) = match shape[..] {
             [n_rows] => (n_rows, 1),
             [n_rows, n_columns] => (n_rows, n_columns),
-            _ => return Err(unsupported(path, &format!("{} dimensions", shape.len()))),
+            _ => return Err(unsupported(file, &format!("{} dimensions", shape.len()))),
         };
-        let n_found = n_bytes - data_start;
+        let n_found = file.n_bytes - data_start;
         let n_promised = n_rows.checked_mul(n_columns).and_then(|n| n.checked_mul(element.n_bytes() as u64));
         let n_bytes_after = n_promised.and_then(|n_promised| n_found.checked_sub(n_promised)).ok_or_else(|| {
             let reason = format!("the header promises {n_rows} × {n_columns} values, the file holds {n_found} bytes");
-            corrupt(path, reason)
+            corrupt(file, reason)
         })?;
         if n_columns == 0 {
-            return Err(Error::NoColumns { file: path.display().to_string() });
+            return Err(Error::NoColumns { file: file.name() });
         }
         if n_rows == 0 {
-            return Err(Error::NoRows { file: path.display().to_string() });
+            return Err(Error::NoRows { file: file.name() });
         }
         // Both are at most the file's length now.
         let (n_rows, n_columns) = (n_rows as usize, n_columns as usize);
-        Ok(Self { path, file, element, is_fortran, n_rows, n_columns, data_start, n_bytes_after })
+        Ok(Self {
+            file,
+            reader: file.reader(data_start),
+            element,
+            is_fortran,
+            n_rows,
+            n_columns,
+            data_start,
+            n_bytes_after,
+        })
     }
 
     fn read_into<T: Cell>(&mut self, mut assembly: Assembly<T>, options: &ReadOptions) -> Result<Table, Error> {
         if self.n_bytes_after > 0 {
-            let notice = format!("{}: {} bytes after the array are not read", self.path.display(), self.n_bytes_after);
+            let notice = format!("{}: {} bytes after the array are not read", self.file.name(), self.n_bytes_after);
             assembly.notices.push(notice);
         }
         if self.is_fortran && self.n_columns > 1 {
@@ -90,25 +95,24 @@ impl<'a> NpyFile<'a> {
         let is_all = assembly.selection.data.iter().copied().eq(0..n_columns);
         let chunk_rows = (CHUNK_BYTES / (n_columns * self.element.n_bytes())).max(1);
         let mut chunk = Chunk::default();
-        let mut picked = Vec::with_capacity(assembly.selection.data.len());
-        assembly.builder.reserve(self.n_rows);
-        self.seek(self.data_start)?;
+        let mut picked = Vec::new();
+        assembly.growing.reserve(self.n_rows)?;
+        let is_used = assembly.selection.is_used(n_columns);
+        self.reader = self.file.reader(self.data_start);
         for first_row in (0..self.n_rows).step_by(chunk_rows) {
             let n_rows = chunk_rows.min(self.n_rows - first_row);
             self.read_chunk(&mut chunk, n_rows * n_columns, |index| {
                 let (row, column) = (first_row + index / n_columns, index % n_columns);
-                let Selection { data, weights, labels } = &assembly.selection;
-                let is_used = data.contains(&column) || [*weights, *labels].contains(&Some(column));
-                is_used.then(|| assembly.header.place(row, column))
+                is_used[column].then(|| assembly.header.place(row, column))
             })?;
-            for row in chunk.values.chunks_exact(n_columns) {
-                if is_all {
-                    assembly.builder.push_row(row);
-                } else {
-                    picked.clear();
-                    picked.extend(assembly.selection.data.iter().map(|&column| row[column]));
-                    assembly.builder.push_row(&picked);
-                }
+            if is_all {
+                assembly.growing.push_rows(&chunk.values, n_columns)?;
+            } else {
+                let data = &assembly.selection.data;
+                picked.clear();
+                let rows = chunk.values.chunks_exact(n_columns);
+                picked.extend(rows.flat_map(|row| data.iter().map(|&column| row[column])));
+                assembly.growing.push_rows(&picked, data.len())?;
             }
             let column_values =
                 |column| chunk.values.iter().skip(column).step_by(n_columns).map(|value| value.to_f64());
@@ -123,12 +127,11 @@ impl<'a> NpyFile<'a> {
     }
 
     fn read_columns<T: Cell>(&mut self, assembly: &mut Assembly<T>) -> Result<(), Error> {
-        assembly.builder.resize(self.n_rows);
+        assembly.growing.resize(self.n_rows)?;
         for position in 0..assembly.selection.data.len() {
             let column = assembly.selection.data[position];
             self.read_column(assembly, column, |assembly, first_row, values| {
-                assembly.builder.write_column(first_row, position, values.iter().copied());
-                Ok(())
+                assembly.growing.write_column(first_row, position, values)
             })?;
         }
         if let Some(column) = assembly.selection.weights {
@@ -152,7 +155,7 @@ impl<'a> NpyFile<'a> {
     ) -> Result<(), Error> {
         let chunk_rows = CHUNK_BYTES / self.element.n_bytes();
         let mut chunk = Chunk::default();
-        self.seek(self.data_start + (column * self.n_rows * self.element.n_bytes()) as u64)?;
+        self.reader = self.file.reader(self.data_start + (column * self.n_rows * self.element.n_bytes()) as u64);
         for first_row in (0..self.n_rows).step_by(chunk_rows) {
             let n_rows = chunk_rows.min(self.n_rows - first_row);
             self.read_chunk(&mut chunk, n_rows, |index| Some(assembly.header.place(first_row + index, column)))?;
@@ -169,20 +172,12 @@ impl<'a> NpyFile<'a> {
         place: impl Fn(usize) -> Option<crate::Place>,
     ) -> Result<(), Error> {
         chunk.bytes.resize(n_values * self.element.n_bytes(), 0);
-        self.file.read_exact(&mut chunk.bytes).map_err(|source| self.failed(source))?;
+        self.reader.read_exact(&mut chunk.bytes).map_err(|source| Error::Read { file: self.file.name(), source })?;
         chunk.values.clear();
         self.element.decode(&chunk.bytes, &mut chunk.values, |index, value| match place(index) {
             Some(place) => Err(Error::Inexact { place, value: value.to_string() }),
             None => Ok(()),
         })
-    }
-
-    fn seek(&mut self, position: u64) -> Result<(), Error> {
-        self.file.seek(SeekFrom::Start(position)).map(|_| ()).map_err(|source| self.failed(source))
-    }
-
-    fn failed(&self, source: std::io::Error) -> Error {
-        Error::Read { file: self.path.display().to_string(), source }
     }
 }
 
@@ -194,37 +189,38 @@ struct Chunk<T> {
 }
 
 /// The text of the header and where the values start.
-fn header_text(path: &Path, file: &mut File, n_bytes: u64) -> Result<(Vec<u8>, u64), Error> {
+fn header_text(file: &SharedFile) -> Result<(Vec<u8>, u64), Error> {
+    let mut reader = file.reader(0);
     let mut read = |length: u64| -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
-        (&mut *file)
+        (&mut reader)
             .take(length)
             .read_to_end(&mut bytes)
-            .map_err(|source| Error::Read { file: path.display().to_string(), source })?;
+            .map_err(|source| Error::Read { file: file.name(), source })?;
         Ok(bytes)
     };
     let start = read(8)?;
     if start.len() < 8 || !start.starts_with(b"\x93NUMPY") {
-        return Err(corrupt(path, "it does not begin as NumPy arrays do".to_owned()));
+        return Err(corrupt(file, "it does not begin as NumPy arrays do".to_owned()));
     }
     let length_bytes: u64 = match start[6] {
         1 => 2,
         2 | 3 => 4,
-        version => return Err(corrupt(path, format!("unknown version {version}"))),
+        version => return Err(corrupt(file, format!("unknown version {version}"))),
     };
     let length = read(length_bytes)?.iter().rev().fold(0u64, |length, &byte| length << 8 | u64::from(byte));
     let data_start = 8 + length_bytes + length;
-    if data_start > n_bytes || length > header::MOST_BYTES {
-        return Err(corrupt(path, format!("its header is said to be {length} bytes long")));
+    if data_start > file.n_bytes || length > header::MOST_BYTES {
+        return Err(corrupt(file, format!("its header is said to be {length} bytes long")));
     }
     Ok((read(length)?, data_start))
 }
 
-fn corrupt(path: &Path, reason: String) -> Error {
-    Error::Corrupt { file: path.display().to_string(), format: "NPY", reason }
+fn corrupt(file: &SharedFile, reason: String) -> Error {
+    Error::Corrupt { file: file.name(), format: "NPY", reason }
 }
 
-fn unsupported(path: &Path, what: &str) -> Error {
+fn unsupported(file: &SharedFile, what: &str) -> Error {
     let reason = format!("an array of numbers with one or two dimensions is needed, this one has {what}");
-    Error::Unsupported { file: path.display().to_string(), reason }
+    Error::Unsupported { file: file.name(), reason }
 }

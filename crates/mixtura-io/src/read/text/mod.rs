@@ -1,98 +1,145 @@
 //! Reads delimited text: large chunks of whole lines, cut into pieces that are parsed side by side.
 
+mod encoding;
+mod layout;
 mod number;
 mod piece;
-mod quoted;
+mod record;
 mod source;
 
 use std::io::{self, Read};
 
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
+use self::layout::{BadCell, Layout, Watched};
+use self::number::Refusal;
 use self::piece::{Piece, Plan, Reason, Refused};
+use self::record::Dialect;
 use self::source::{Source, Stream};
 use super::{Assembly, Header, Selection};
-use crate::{Error, Input, Place, ReadOptions, Table};
+use crate::opened::Opened;
+use crate::{Error, Input, Missing, Place, ReadOptions, Table};
 
+/// Most bytes of a record: more than any sensible table has, and few enough to hold in memory.
+const LINE_LIMIT: usize = 64 << 20;
 /// Bytes of a piece of text: text and numbers stay in the cache while it is parsed.
 const PIECE_BYTES: usize = 1 << 17;
 /// Pieces that a chunk holds for each thread, so that none waits long for the last.
 const PIECES_PER_THREAD: usize = 4;
 
-pub(super) fn read(input: &Input, options: &ReadOptions, delimiter: Option<u8>) -> Result<Table, Error> {
-    let file = input.to_string();
-    let source = Source::open(input, options.delimiter.or(delimiter))?;
-    let first = source.first_record(options.has_header).map_err(|source| Error::Read { file: file.clone(), source })?;
-    if first.cells.is_empty() {
-        return Err(Error::Empty { file });
-    }
-    let names = if options.has_header {
-        {
-            let named = |(column, cell): (usize, &Vec<u8>)| match name(cell) {
-                unnamed if unnamed.is_empty() => format!("column {}", column + 1),
-                name => name,
-            };
-            first.cells.iter().enumerate().map(named).collect()
+/// Reads a text.
+///
+/// Columns without numbers are told by the beginning of the text, so that one pass is enough. If such a
+/// column turns out to have a number, its first bad cell is refused. Where all its cells so far are
+/// missing and missing cells are no reason to refuse a row, the text is read again with the column; a
+/// stream cannot be, and is refused.
+pub(super) fn read(
+    input: &Input,
+    opened: Opened,
+    options: &ReadOptions,
+    delimiter: Option<u8>,
+) -> Result<Table, Error> {
+    let is_repeatable = opened.is_repeatable();
+    let mut opened = Some(opened);
+    let mut forced = Vec::new();
+    loop {
+        let source = match opened.take() {
+            Some(opened) => opened,
+            None => Opened::open(input)?,
+        };
+        let source = Source::open(input, source)?;
+        let (mut text, body) = TextReader::open(source, &input.to_string(), options, delimiter, &forced)?;
+        match (text.read(body), text.late) {
+            (Ok(()), _) => return text.finish(options),
+            (Err(Error::LateNumber { .. }), Some(column)) if is_repeatable => forced.push(column),
+            (Err(error), _) => return Err(error),
         }
-    } else {
-        Vec::new()
-    };
-    let header = Header { file, names, n_columns: first.cells.len() };
-    let selection = Selection::new(&header, options)?;
-    let plan = Plan::new(&header, &selection, source.delimiter);
-    let (assembly, has_crlf) = (Assembly::new(header, selection)?, source.has_crlf());
-    let mut text = TextReader { assembly, plan, has_crlf, n_lines: first.n_lines, blank: None };
-    if options.has_header && first.cells.iter().all(|cell| number::parse(cell).is_ok()) {
-        text.assembly.notices.push(format!("{input}: first line looks like data; use --no-header"));
     }
-    let needs_splitter = source.has_lone_carriage_returns;
-    let body = source.into_body(first.n_bytes);
-    if needs_splitter {
-        quoted::read(&mut text, body)?;
-    } else {
-        text.read_lines(body)?;
-    }
-    text.assembly.finish(options)
 }
 
-fn name(cell: &[u8]) -> String {
-    String::from_utf8_lossy(cell.trim_ascii()).into_owned()
+/// The error for a byte that no text has, after `before` and some lines.
+fn not_text(file: String, before: &[u8], n_lines: u64) -> Error {
+    Error::NotText { file, line: n_lines + memchr_iter(b'\n', before).count() as u64 + 1 }
 }
 
 /// A text while it is being read.
 struct TextReader {
     assembly: Assembly<f64>,
     plan: Plan,
-    /// Whether lines end with a carriage return and a line feed.
-    has_crlf: bool,
+    /// Columns that are left out as long as they have no number, in ascending order.
+    watched: Vec<Watched>,
+    /// The column that had its first number after missing cells only.
+    late: Option<usize>,
     /// Lines before the next piece.
     n_lines: u64,
+    /// Comments between the rows.
+    n_comments: u64,
     /// A blank line after the last row, as long as no further row makes it an empty cell.
     blank: Option<u64>,
 }
 
 impl TextReader {
-    /// Reads text without quotes; at the first quote the rest goes to the splitter that knows them.
+    /// Makes everything ready to read the rows; columns in `forced` are not left out.
+    fn open(
+        source: Source,
+        file: &str,
+        options: &ReadOptions,
+        delimiter: Option<u8>,
+        forced: &[usize],
+    ) -> Result<(Self, Stream), Error> {
+        let layout = Layout::find(file, &source, options, delimiter)?;
+        let header = Header::new(file.to_owned(), layout.names.clone(), layout.n_columns);
+        let mut selection = Selection::new(&header, options)?;
+        let mut watched = Vec::new();
+        if !options.strict {
+            watched = layout.without_numbers(&source, &selection, options, forced);
+            if watched.len() == selection.data.len() && options.missing == Missing::Skip {
+                // Numbers may yet come in columns that have been empty so far.
+                watched.retain(|watched| watched.bad.is_some());
+            }
+            watched.sort_unstable_by_key(|watched| watched.column);
+        }
+        if watched.len() == selection.data.len()
+            && let Some(example) = Layout::example(&header, &watched)
+        {
+            return Err(Error::NoNumbers { file: file.to_owned(), example });
+        }
+        selection.leave_out(|column| watched.binary_search_by_key(&column, |watched| watched.column).is_ok());
+        let dialect = Dialect { has_quotes: false, ..layout.dialect };
+        let plan = Plan::new(&header, &selection, dialect, layout.decimal).watching(&watched, options.missing);
+        let mut assembly = Assembly::new(header, selection, options)?;
+        (assembly.notices, assembly.unnamed) = (layout.notices, layout.unnamed);
+        let body = source.into_body(layout.body_start);
+        let n_lines = layout.n_lines_before;
+        Ok((Self { assembly, plan, watched, late: None, n_lines, n_comments: 0, blank: None }, body))
+    }
+
+    /// Reads all rows. Quotes are looked for only from the chunk on that has the first of them.
     ///
     /// While a chunk is parsed, the rows of the one before are put in their place and the one after is read.
-    fn read_lines(&mut self, mut body: Stream) -> Result<(), Error> {
-        let plan = self.plan.clone();
+    fn read(&mut self, mut body: Stream) -> Result<(), Error> {
         let n_pieces = PIECES_PER_THREAD * rayon::current_num_threads();
         let mut parsed: Vec<Result<Piece, Refused>> = Vec::new();
         let (mut chunk, mut next) = (Chunk::default(), Chunk::default());
-        chunk.fill(&[], &mut body, n_pieces * PIECE_BYTES).map_err(|source| self.failed(source))?;
+        chunk.fill(&[], &mut body, n_pieces * PIECE_BYTES, self.plan.dialect).map_err(|fault| self.failed(fault, 0))?;
         while !chunk.bytes.is_empty() {
-            if memchr(b'"', &chunk.bytes).is_some() {
-                self.take_all(parsed)?;
-                return quoted::read(self, io::Cursor::new(chunk.bytes).chain(body));
+            if !self.plan.dialect.has_quotes && memchr(b'"', &chunk.bytes).is_some() {
+                self.plan.dialect.has_quotes = true;
+                // Where records end is another question now.
+                let begun = std::mem::take(&mut chunk.bytes);
+                let n_lines = self.n_lines_after(&parsed);
+                chunk.fill(&begun, &mut body, 0, self.plan.dialect).map_err(|fault| self.failed(fault, n_lines))?;
             }
+            let plan = self.plan.clone();
             let (whole, begun) = chunk.bytes.split_at(chunk.n_whole);
+            let n_lines = self.n_lines_after(&parsed) + plan.dialect.count_lines(whole);
             let (pieces, prepared) = rayon::join(
-                || pieces(whole, n_pieces).into_par_iter().map(|text| plan.parse_lines(text)).collect(),
+                || pieces(whole, n_pieces, plan.dialect).into_par_iter().map(|text| plan.parse(text)).collect(),
                 || {
                     self.take_all(std::mem::take(&mut parsed))?;
-                    next.fill(begun, &mut body, n_pieces * PIECE_BYTES).map_err(|source| self.failed(source))
+                    next.fill(begun, &mut body, n_pieces * PIECE_BYTES, plan.dialect)
+                        .map_err(|fault| self.failed(fault, n_lines))
                 },
             );
             parsed = pieces;
@@ -106,6 +153,20 @@ impl TextReader {
         self.take_all(parsed)
     }
 
+    fn finish(mut self, options: &ReadOptions) -> Result<Table, Error> {
+        if self.n_comments > 0 {
+            let (file, n) = (&self.assembly.header.file, self.n_comments);
+            let lines = if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
+            self.assembly.notices.push(format!("{file}: left out {lines} among the rows that begin with #"));
+        }
+        self.assembly.finish(options)
+    }
+
+    /// Lines up to the end of pieces that are not taken yet.
+    fn n_lines_after(&self, parsed: &[Result<Piece, Refused>]) -> u64 {
+        self.n_lines + parsed.iter().flatten().map(|piece| piece.n_lines).sum::<u64>()
+    }
+
     fn take_all(&mut self, pieces: Vec<Result<Piece, Refused>>) -> Result<(), Error> {
         pieces.into_iter().try_for_each(|piece| self.take(piece))
     }
@@ -116,17 +177,16 @@ impl TextReader {
         if let Some(line) = self.blank.filter(|_| piece.n_rows > 0) {
             return Err(self.refusal_at(line, Refused { row: 0, line: 0, reason: Reason::Blank }));
         }
-        for row in piece.values.chunks_exact(self.assembly.selection.data.len()) {
-            self.assembly.builder.push_row(row);
-        }
+        self.assembly.growing.push_rows(&piece.values, self.assembly.selection.data.len())?;
         self.assembly.weights.extend(piece.weights);
         self.assembly.labels.append(piece.labels);
         self.blank = self.blank.or(piece.blank.map(|line| self.n_lines + line + 1));
         self.n_lines += piece.n_lines;
+        self.n_comments += piece.n_comments;
         Ok(())
     }
 
-    fn refusal(&self, refused: Refused) -> Error {
+    fn refusal(&mut self, refused: Refused) -> Error {
         // A blank line that a piece before ended with comes first.
         match self.blank {
             Some(line) => self.refusal_at(line, Refused { row: 0, line: 0, reason: Reason::Blank }),
@@ -134,31 +194,66 @@ impl TextReader {
         }
     }
 
-    fn refusal_at(&self, line: u64, refused: Refused) -> Error {
+    fn refusal_at(&mut self, line: u64, refused: Refused) -> Error {
         let header = &self.assembly.header;
-        let row = self.assembly.builder.n_rows() + refused.row;
+        let row = self.assembly.growing.builder.n_rows() + refused.row;
         let place = |column| Place { line: Some(line), ..header.place(row, column) };
         match refused.reason {
             Reason::Ragged { n_found } => {
                 Error::Ragged { file: header.file.clone(), row, line, n_found, n_expected: header.n_columns }
             }
             Reason::Blank => Error::EmptyCell { place: place(0) },
-            Reason::Cell { column, refusal, value } => match refusal {
-                number::Refusal::Empty => Error::EmptyCell { place: place(column) },
-                number::Refusal::NotFinite => Error::NotFinite { place: place(column), value },
-                number::Refusal::TooLarge => Error::TooLarge { place: place(column), value },
-                number::Refusal::Text => Error::NotNumber { place: place(column), value },
-            },
+            Reason::Cell { column, refusal, value } => refused_cell(place(column), refusal, value),
+            Reason::LateNumber { column, value } => {
+                let at = self.watched.binary_search_by_key(&column, |watched| watched.column);
+                match at.ok().and_then(|at| self.watched[at].bad.clone()) {
+                    Some(BadCell { row, line, refusal, value }) => {
+                        refused_cell(Place { line: Some(line), ..header.place(row, column) }, refusal, value)
+                    }
+                    None => {
+                        self.late = Some(column);
+                        Error::LateNumber { place: place(column), value }
+                    }
+                }
+            }
             Reason::NegativeWeight { column, value } => Error::NegativeWeight { place: place(column), value },
         }
     }
 
-    fn failed(&self, source: io::Error) -> Error {
-        Error::Read { file: self.assembly.header.file.clone(), source }
+    /// The error for a chunk that starts after `n_lines` lines.
+    fn failed(&self, fault: Fault, n_lines: u64) -> Error {
+        let file = self.assembly.header.file.clone();
+        match fault {
+            Fault::Read(source) => Error::Read { file, source },
+            Fault::LongLine => Error::LongLine { file, line: n_lines + 1, limit: LINE_LIMIT },
+            Fault::Nul { n_lines_before } => Error::NotText { file, line: n_lines + n_lines_before + 1 },
+        }
     }
 }
 
-/// Bytes of text, of which the first `n_whole` are whole lines.
+fn refused_cell(place: Place, refusal: Refusal, value: String) -> Error {
+    match refusal {
+        Refusal::Empty => Error::EmptyCell { place },
+        Refusal::NotFinite => Error::NotFinite { place, value },
+        Refusal::TooLarge => Error::TooLarge { place, value },
+        Refusal::Inexact => Error::Inexact { place, value },
+        Refusal::Text => Error::NotNumber { place, value },
+    }
+}
+
+/// Why a chunk could not be read.
+#[derive(Debug)]
+enum Fault {
+    Read(io::Error),
+    /// The first record that is not whole is too long.
+    LongLine,
+    /// A byte that no text has.
+    Nul {
+        n_lines_before: u64,
+    },
+}
+
+/// Bytes of text, of which the first `n_whole` are whole records.
 #[derive(Default)]
 struct Chunk {
     bytes: Vec<u8>,
@@ -166,35 +261,56 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Takes what was begun and reads on: about `n_bytes` and at least one whole line, or to the end.
-    fn fill(&mut self, begun: &[u8], body: &mut Stream, n_bytes: usize) -> io::Result<()> {
+    /// Takes what was begun and reads on: about `n_bytes` and at least one whole record, or to the end.
+    fn fill(&mut self, begun: &[u8], body: &mut Stream, n_bytes: usize, dialect: Dialect) -> Result<(), Fault> {
         self.bytes.clear();
         self.bytes.extend_from_slice(begun);
+        // Nothing more is wanted if records are only to be told anew.
+        let mut has_ended = false;
+        let mut n_wanted = n_bytes;
         loop {
-            self.bytes.reserve(n_bytes + 1);
             let n_before = self.bytes.len();
-            body.take(n_bytes as u64).read_to_end(&mut self.bytes)?;
-            let has_ended = self.bytes.len() - n_before < n_bytes;
-            if has_ended {
-                self.n_whole = self.bytes.len();
+            if n_wanted > 0 {
+                self.bytes.reserve(n_wanted + 1);
+                body.take(n_wanted as u64).read_to_end(&mut self.bytes).map_err(Fault::Read)?;
+                has_ended = self.bytes.len() - n_before < n_wanted;
+            }
+            let n_checked = if n_wanted > 0 { n_before } else { 0 };
+            if let Some(place) = memchr(0, &self.bytes[n_checked..]) {
+                return Err(Fault::Nul { n_lines_before: dialect.count_lines(&self.bytes[..n_checked + place]) });
+            }
+            self.n_whole = if has_ended { self.bytes.len() } else { whole_records(&self.bytes, dialect) };
+            if has_ended || self.n_whole > 0 {
                 return Ok(());
             }
-            if let Some(end) = memrchr(b'\n', &self.bytes[n_before..]) {
-                self.n_whole = n_before + end + 1;
-                return Ok(());
+            if self.bytes.len() >= LINE_LIMIT {
+                return Err(Fault::LongLine);
             }
+            // Twice as much each time, so that the search for the end starts over only a few times.
+            n_wanted = self.bytes.len().max(n_bytes).max(PIECE_BYTES);
         }
     }
 }
 
-/// Cuts whole lines into about `n_pieces` pieces of whole lines.
-fn pieces(text: &[u8], n_pieces: usize) -> Vec<&[u8]> {
+/// Bytes of a text that are whole records.
+fn whole_records(text: &[u8], dialect: Dialect) -> usize {
+    if !dialect.has_quotes && !dialect.has_lone_carriage_returns {
+        return memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
+    }
+    let mut n_whole = 0;
+    while let Some(length) = dialect.record_length(&text[n_whole..]) {
+        n_whole += length;
+    }
+    n_whole
+}
+
+/// Cuts whole records into about `n_pieces` pieces of whole records.
+fn pieces(text: &[u8], n_pieces: usize, dialect: Dialect) -> Vec<&[u8]> {
     let length = text.len().div_ceil(n_pieces);
     let mut pieces = Vec::with_capacity(n_pieces);
     let mut rest = text;
     while rest.len() > length {
-        let end = memchr(b'\n', &rest[length..]).map_or(rest.len(), |end| length + end + 1);
-        let (piece, after) = rest.split_at(end);
+        let (piece, after) = rest.split_at(piece_length(rest, length, dialect));
         pieces.push(piece);
         rest = after;
     }
@@ -204,34 +320,58 @@ fn pieces(text: &[u8], n_pieces: usize) -> Vec<&[u8]> {
     pieces
 }
 
-/// Lines that end within the text.
-fn count_lines(text: &[u8]) -> u64 {
-    memchr_iter(b'\n', text).count() as u64
+/// The length of the first records that are longer than `least` together, or of all.
+fn piece_length(text: &[u8], least: usize, dialect: Dialect) -> usize {
+    if !dialect.has_quotes && !dialect.has_lone_carriage_returns {
+        return memchr(b'\n', &text[least..]).map_or(text.len(), |end| least + end + 1);
+    }
+    let mut n_bytes = 0;
+    while n_bytes <= least {
+        match dialect.record_length(&text[n_bytes..]) {
+            Some(length) => n_bytes += length,
+            None => return text.len(),
+        }
+    }
+    n_bytes
 }
 
 #[cfg(test)]
 mod tests {
+    use super::record::Delimiter;
     use super::*;
 
+    const PLAIN: Dialect =
+        Dialect { delimiter: Delimiter::Byte(b','), has_quotes: false, has_lone_carriage_returns: false };
+
     #[test]
-    fn pieces_are_whole_lines_and_lose_nothing() {
+    fn pieces_are_whole_records_and_lose_nothing() {
         let text = (0..100).map(|i| "x".repeat(i % 7) + "\n").collect::<String>();
-        for n_pieces in 1..20 {
-            let pieces = pieces(text.as_bytes(), n_pieces);
-            assert!(pieces.len() <= n_pieces);
-            assert!(pieces.iter().all(|piece| piece.ends_with(b"\n")));
-            assert_eq!(pieces.concat(), text.as_bytes());
+        for dialect in [PLAIN, Dialect { has_quotes: true, ..PLAIN }] {
+            for n_pieces in 1..20 {
+                let pieces = pieces(text.as_bytes(), n_pieces, dialect);
+                assert!(pieces.len() <= n_pieces);
+                assert!(pieces.iter().all(|piece| piece.ends_with(b"\n")));
+                assert_eq!(pieces.concat(), text.as_bytes());
+            }
         }
-        assert!(pieces(b"", 3).is_empty());
-        assert_eq!(pieces(b"1\n2", 2).concat(), b"1\n2");
+        assert!(pieces(b"", 3, PLAIN).is_empty());
+        assert_eq!(pieces(b"1\n2", 2, PLAIN).concat(), b"1\n2");
+        let quoted = Dialect { has_quotes: true, ..PLAIN };
+        assert_eq!(pieces(b"\"a\nb\"\n1\n", 8, quoted), [&b"\"a\nb\"\n"[..], b"1\n"]);
+    }
+
+    fn stream(text: String) -> Stream {
+        io::Cursor::new(Vec::new()).chain(Box::new(io::Cursor::new(text)) as Box<dyn Read + Send>)
     }
 
     #[test]
-    fn a_chunk_grows_until_it_holds_a_line() {
-        let long = format!("{}\nrest", "1".repeat(100));
-        let mut body = io::Cursor::new(Vec::new()).chain(Box::new(io::Cursor::new(long)) as Box<dyn Read + Send>);
+    fn a_chunk_grows_until_it_holds_a_record() {
+        let mut body = stream(format!("{}\nrest", "1".repeat(100)));
         let mut chunk = Chunk::default();
-        chunk.fill(b"0", &mut body, 8).unwrap();
-        assert_eq!((chunk.bytes.len(), chunk.n_whole), (105, 102));
+        chunk.fill(b"0", &mut body, 8, PLAIN).unwrap();
+        assert_eq!((chunk.bytes.len(), chunk.n_whole), (106, 106));
+        let mut body = stream(format!("{}\nrest", "1".repeat(PIECE_BYTES)));
+        chunk.fill(b"0", &mut body, 8, PLAIN).unwrap();
+        assert_eq!(chunk.n_whole, PIECE_BYTES + 2);
     }
 }

@@ -1,14 +1,25 @@
 //! Parses a piece of text that holds whole records, without knowing where in the file it stands.
 
-use fast_float2::parse_partial;
-use memchr::{memchr, memchr2};
+use std::borrow::Cow;
 
+use fast_float2::parse_partial;
+use memchr::memchr2;
+
+use super::super::cell::is_inexact_integer;
 use super::super::labels::LabelBuilder;
-use super::number::{self, Refusal};
+use super::super::missing::is_missing;
+use super::encoding;
+use super::layout::Watched;
+use super::number::{self, Decimal, Refusal};
+use super::record::{COMMENT, Delimiter, Dialect, without_line_end};
 use super::{Header, Selection};
+use crate::Missing;
 
 /// Longest piece of a cell that a message repeats.
 const SHOWN_CHARACTERS: usize = 60;
+
+/// Digits that a whole number may have and be a double for certain.
+const EXACT_DIGITS: usize = 15;
 
 /// Bytes of a short number and its delimiter: how much memory to take at first.
 const LIKELY_CELL_BYTES: usize = 12;
@@ -16,12 +27,24 @@ const LIKELY_CELL_BYTES: usize = 12;
 /// What to do with the columns of every record.
 #[derive(Clone)]
 pub(super) struct Plan {
-    pub(super) delimiter: u8,
+    pub(super) dialect: Dialect,
+    decimal: Decimal,
+    missing: Missing,
     data: Vec<usize>,
     weights: Option<usize>,
     labels: Option<usize>,
-    /// Whether each column is parsed as a number.
-    is_number: Vec<bool>,
+    roles: Vec<Role>,
+}
+
+/// What is done with the cells of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Parsed as a number.
+    Number,
+    /// Left out, as long as it holds no number.
+    Watched,
+    /// Passed over, or taken as a label.
+    Other,
 }
 
 /// The rows of a piece of text.
@@ -32,6 +55,7 @@ pub(super) struct Piece {
     pub(super) labels: LabelBuilder,
     pub(super) n_rows: usize,
     pub(super) n_lines: u64,
+    pub(super) n_comments: u64,
     /// In a table of one column, the first blank line after the last row, from 0.
     pub(super) blank: Option<u64>,
 }
@@ -48,73 +72,122 @@ pub(super) struct Refused {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Reason {
-    Ragged { n_found: usize },
+    Ragged {
+        n_found: usize,
+    },
     Blank,
-    Cell { column: usize, refusal: Refusal, value: String },
-    NegativeWeight { column: usize, value: f64 },
+    Cell {
+        column: usize,
+        refusal: Refusal,
+        value: String,
+    },
+    /// A number in a column that was left out because it had none.
+    LateNumber {
+        column: usize,
+        value: String,
+    },
+    NegativeWeight {
+        column: usize,
+        value: f64,
+    },
 }
 
 impl Plan {
-    pub(super) fn new(header: &Header, selection: &Selection, delimiter: u8) -> Self {
-        let Selection { data, weights, labels } = selection;
-        let mut is_number = vec![false; header.n_columns];
+    pub(super) fn new(header: &Header, selection: &Selection, dialect: Dialect, decimal: Decimal) -> Self {
+        let Selection { data, weights, labels, .. } = selection;
+        let mut roles = vec![Role::Other; header.n_columns];
         for &column in data.iter().chain(weights) {
-            is_number[column] = true;
+            roles[column] = Role::Number;
         }
-        Self { delimiter, data: data.clone(), weights: *weights, labels: *labels, is_number }
+        let (data, weights, labels) = (data.clone(), *weights, *labels);
+        Self { dialect, decimal, missing: Missing::Refuse, data, weights, labels, roles }
+    }
+
+    /// The same plan, with columns to watch and another way with missing cells.
+    pub(super) fn watching(mut self, watched: &[Watched], missing: Missing) -> Self {
+        for watched in watched {
+            let role = &mut self.roles[watched.column];
+            // The column of weights is needed, whatever it holds.
+            *role = if *role == Role::Number { Role::Number } else { Role::Watched };
+        }
+        Self { missing, ..self }
     }
 
     pub(super) fn n_columns(&self) -> usize {
-        self.is_number.len()
+        self.roles.len()
     }
 
-    /// Parses lines without quotes.
-    pub(super) fn parse_lines(&self, text: &[u8]) -> Result<Piece, Refused> {
+    /// Parses whole records.
+    pub(super) fn parse(&self, text: &[u8]) -> Result<Piece, Refused> {
         let mut piece = Piece { values: Vec::with_capacity(text.len() / LIKELY_CELL_BYTES), ..Piece::default() };
         let mut numbers = vec![0.0; self.n_columns()];
-        let mut cells = Vec::with_capacity(self.n_columns());
+        let mut cells = Vec::new();
+        let plain_delimiter = match self.dialect.delimiter {
+            Delimiter::Byte(byte) if !self.dialect.has_lone_carriage_returns && self.decimal == Decimal::Point => {
+                Some(byte)
+            }
+            _ => None,
+        };
         let mut rest = text;
         while !rest.is_empty() {
-            let line_number = piece.n_lines;
-            piece.n_lines += 1;
-            if let Some(n_bytes) = self.parse_plain_line(rest, &mut numbers, &mut piece) {
+            let line = piece.n_lines;
+            let plain = plain_delimiter.and_then(|byte| self.parse_plain_line(rest, byte, &mut numbers, &mut piece));
+            if let Some(n_bytes) = plain {
+                piece.n_lines += 1;
                 rest = &rest[n_bytes..];
                 continue;
             }
-            let end = memchr(b'\n', rest).unwrap_or(rest.len());
-            let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
-            if line.is_empty() {
-                self.pass_blank(line_number, &mut piece);
+            let (record, after) = rest.split_at(self.dialect.record_length(rest).unwrap_or(rest.len()));
+            piece.n_lines += self.dialect.count_lines(record).max(1);
+            rest = after;
+            let record = without_line_end(record);
+            let is_blank = match self.dialect.delimiter {
+                Delimiter::Whitespace => record.trim_ascii().is_empty(),
+                Delimiter::Byte(_) => record.is_empty(),
+            };
+            if is_blank {
+                self.pass_blank(line, &mut piece);
+            } else if record[0] == COMMENT {
+                piece.n_comments += 1;
             } else {
-                cells.clear();
-                cells.extend(line.split(|&byte| byte == self.delimiter));
-                self.push_cells(&cells, line_number, &mut piece)?;
+                let n_found = self.dialect.split(record, self.n_columns(), &mut cells);
+                self.push_cells(&cells, n_found, line, &mut piece)?;
             }
-            rest = rest.get(end + 1..).unwrap_or_default();
         }
         Ok(piece)
     }
 
     /// Parses a line in one sweep if every number stands flush between its delimiters, as nearly all
     /// do; its length with its end. Anything else is left to [`push_cells`](Self::push_cells).
-    fn parse_plain_line(&self, text: &[u8], numbers: &mut [f64], piece: &mut Piece) -> Option<usize> {
+    fn parse_plain_line(&self, text: &[u8], delimiter: u8, numbers: &mut [f64], piece: &mut Piece) -> Option<usize> {
+        if text.first() == Some(&COMMENT) {
+            return None;
+        }
         let mut at = 0;
         let mut label: &[u8] = b"";
         let n_columns = self.n_columns();
-        for (column, (number, &is_number)) in numbers.iter_mut().zip(&self.is_number).enumerate() {
+        for (column, (number, &role)) in numbers.iter_mut().zip(&self.roles).enumerate() {
             let start = at;
-            at += if is_number {
+            at += if role == Role::Number {
                 let (value, n_bytes): (f64, usize) = parse_partial(&text[at..]).ok()?;
+                if n_bytes > EXACT_DIGITS && is_inexact_integer(&text[at..at + n_bytes], value) {
+                    return None;
+                }
                 *number = value;
                 n_bytes
             } else {
-                memchr2(self.delimiter, b'\n', &text[at..]).unwrap_or(text.len() - at)
+                let n_bytes = memchr2(delimiter, b'\n', &text[at..]).unwrap_or(text.len() - at);
+                let cell = &text[at..at + n_bytes];
+                if cell.first() == Some(&b'"') || (role == Role::Watched && number::is_number(cell, self.decimal)) {
+                    return None;
+                }
+                n_bytes
             };
             if self.labels == Some(column) {
                 label = &text[start..at];
             }
             if column + 1 < n_columns {
-                (text.get(at) == Some(&self.delimiter)).then_some(())?;
+                (text.get(at) == Some(&delimiter)).then_some(())?;
                 at += 1;
             }
         }
@@ -127,13 +200,13 @@ impl Plan {
         let is_sound = self.data.iter().chain(&self.weights).all(|&column| numbers[column].is_finite())
             && self.weights.is_none_or(|column| numbers[column] >= 0.0)
             && piece.blank.is_none();
-        if !is_sound || (self.labels.is_some() && check_label(label).is_err()) {
+        if !is_sound || (self.labels.is_some() && self.label(label).ok()?.is_none()) {
             return None;
         }
         piece.values.extend(self.data.iter().map(|&column| numbers[column]));
         piece.weights.extend(self.weights.map(|column| numbers[column]));
         if self.labels.is_some() {
-            piece.labels.push(&String::from_utf8_lossy(label.trim_ascii()));
+            piece.labels.push(&encoding::decode(label.trim_ascii()));
         }
         piece.n_rows += 1;
         Some(at)
@@ -147,51 +220,70 @@ impl Plan {
     }
 
     /// Appends a record of any shape, or says why not.
-    pub(super) fn push_cells(&self, cells: &[&[u8]], line: u64, piece: &mut Piece) -> Result<(), Refused> {
+    fn push_cells(&self, cells: &[Cow<[u8]>], n_found: usize, line: u64, piece: &mut Piece) -> Result<(), Refused> {
         let row = piece.n_rows;
         if let Some(line) = piece.blank {
             return Err(Refused { row, line, reason: Reason::Blank });
         }
-        if cells.len() != self.n_columns() {
-            return Err(Refused { row, line, reason: Reason::Ragged { n_found: cells.len() } });
+        if n_found != self.n_columns() {
+            return Err(Refused { row, line, reason: Reason::Ragged { n_found } });
         }
-        let refuse = |column: usize, refusal: Refusal| {
-            let reason = Reason::Cell { column, refusal, value: shown(cells[column]) };
-            Refused { row, line, reason }
-        };
+        let refuse = |reason| Refused { row, line, reason };
+        let cell = |column: usize| -> &[u8] { &cells[column] };
+        let bad = |column: usize, refusal| refuse(Reason::Cell { column, refusal, value: shown(cell(column)) });
         for &column in &self.data {
-            piece.values.push(number::parse(cells[column]).map_err(|refusal| refuse(column, refusal))?);
+            piece.values.push(self.number(cell(column)).map_err(|refusal| bad(column, refusal))?);
         }
         if let Some(column) = self.weights {
-            let value = number::parse(cells[column]).map_err(|refusal| refuse(column, refusal))?;
+            let value = self.number(cell(column)).map_err(|refusal| bad(column, refusal))?;
             if value < 0.0 {
-                return Err(Refused { row, line, reason: Reason::NegativeWeight { column, value } });
+                return Err(refuse(Reason::NegativeWeight { column, value }));
             }
             piece.weights.push(value);
         }
         if let Some(column) = self.labels {
-            check_label(cells[column]).map_err(|refusal| refuse(column, refusal))?;
-            piece.labels.push(&String::from_utf8_lossy(cells[column].trim_ascii()));
+            match self.label(cell(column)).map_err(|refusal| bad(column, refusal))? {
+                Some(label) => piece.labels.push(&encoding::decode(label)),
+                None => piece.labels.push_missing(),
+            }
+        }
+        let is_late =
+            |&column: &usize| self.roles[column] == Role::Watched && number::is_number(cell(column), self.decimal);
+        if let Some(column) = (0..self.n_columns()).find(is_late) {
+            return Err(refuse(Reason::LateNumber { column, value: shown(cell(column)) }));
         }
         piece.n_rows += 1;
         Ok(())
     }
-}
 
-/// A label may be any text but none at all, or the word with which tables say there is none.
-fn check_label(cell: &[u8]) -> Result<(), Refusal> {
-    let cell = cell.trim_ascii();
-    if cell.is_empty() {
-        Err(Refusal::Empty)
-    } else if cell.eq_ignore_ascii_case(b"nan") {
-        Err(Refusal::NotFinite)
-    } else {
-        Ok(())
+    /// The number in a cell; NaN if it is missing and that is no reason to refuse it.
+    fn number(&self, cell: &[u8]) -> Result<f64, Refusal> {
+        match number::parse(cell, self.decimal) {
+            Err(_) if self.missing == Missing::Skip && is_missing(cell) => Ok(f64::NAN),
+            parsed => parsed,
+        }
+    }
+
+    /// The label in a cell, if it has one: any text but none at all, or a word with which tables say
+    /// that there is none.
+    fn label<'a>(&self, cell: &'a [u8]) -> Result<Option<&'a [u8]>, Refusal> {
+        let cell = cell.trim_ascii();
+        if self.missing == Missing::Skip && is_missing(cell) {
+            Ok(None)
+        } else if cell.is_empty() {
+            Err(Refusal::Empty)
+        } else if cell.eq_ignore_ascii_case(b"nan") {
+            Err(Refusal::NotFinite)
+        } else {
+            Ok(Some(cell))
+        }
     }
 }
 
-fn shown(cell: &[u8]) -> String {
-    let text = String::from_utf8_lossy(cell.trim_ascii());
+/// A cell as a message shows it.
+pub(super) fn shown(cell: &[u8]) -> String {
+    // Four bytes are as long as a character can be.
+    let text = encoding::decode(&cell.trim_ascii()[..cell.trim_ascii().len().min(4 * SHOWN_CHARACTERS + 4)]);
     match text.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.into_owned(),
@@ -203,15 +295,16 @@ mod tests {
     use super::*;
 
     fn plan(n_columns: usize) -> Plan {
-        let header = Header { file: String::new(), names: Vec::new(), n_columns };
-        let selection = Selection { data: (0..n_columns).collect(), weights: None, labels: None };
-        Plan::new(&header, &selection, b',')
+        let header = Header::new(String::new(), Vec::new(), n_columns);
+        let selection = Selection::new(&header, &crate::ReadOptions::default()).unwrap();
+        let dialect = Dialect { delimiter: Delimiter::Byte(b','), has_quotes: false, has_lone_carriage_returns: false };
+        Plan::new(&header, &selection, dialect, Decimal::Point)
     }
 
     #[test]
     fn plain_and_spaced_lines_give_the_same_numbers() {
-        let plain = plan(2).parse_lines(b"1.5,-2e3\r\n0.1,7\n").unwrap();
-        let spaced = plan(2).parse_lines(b" 1.5 ,\t-2e3\n\n0.1, 7 ").unwrap();
+        let plain = plan(2).parse(b"1.5,-2e3\r\n0.1,7\n").unwrap();
+        let spaced = plan(2).parse(b" 1.5 ,\t-2e3\n\n0.1, 7 ").unwrap();
         assert_eq!(plain.values, [1.5, -2000.0, 0.1, 7.0]);
         assert_eq!(spaced.values, plain.values);
         assert_eq!((plain.n_rows, plain.n_lines, spaced.n_rows, spaced.n_lines), (2, 2, 2, 3));
@@ -219,17 +312,17 @@ mod tests {
 
     #[test]
     fn a_refusal_says_where_in_the_piece() {
-        let refused = plan(2).parse_lines(b"1,2\n\n3,4\n5,x\n").err().unwrap();
+        let refused = plan(2).parse(b"1,2\n\n3,4\n5,x\n").err().unwrap();
         let reason = Reason::Cell { column: 1, refusal: Refusal::Text, value: "x".into() };
         assert_eq!(refused, Refused { row: 2, line: 3, reason });
-        let refused = plan(2).parse_lines(b"1,2\n1,2,3\n").err().unwrap();
+        let refused = plan(2).parse(b"1,2\n1,2,3\n").err().unwrap();
         assert_eq!(refused, Refused { row: 1, line: 1, reason: Reason::Ragged { n_found: 3 } });
     }
 
     #[test]
     fn a_blank_line_in_one_column_is_an_empty_cell_unless_nothing_follows() {
-        assert_eq!(plan(1).parse_lines(b"1\n2\n\n\n").unwrap().blank, Some(2));
-        let refused = plan(1).parse_lines(b"1\n\n2\n").err().unwrap();
+        assert_eq!(plan(1).parse(b"1\n2\n\n\n").unwrap().blank, Some(2));
+        let refused = plan(1).parse(b"1\n\n2\n").err().unwrap();
         assert_eq!(refused, Refused { row: 1, line: 1, reason: Reason::Blank });
     }
 

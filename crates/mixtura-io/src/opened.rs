@@ -1,0 +1,224 @@
+//! Opens a table, tells its format by its first bytes, and keeps what cannot be read twice in a
+//! temporary file.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use crate::input::{self, Format, KNOWN};
+use crate::{Error, Input};
+
+/// As many bytes as any format needs to be told by.
+const MAGIC_BYTES: u64 = 16;
+/// Metadata of the first message of an Arrow stream is never longer.
+const MOST_SCHEMA_BYTES: i32 = 1 << 28;
+
+/// What the first bytes say that a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    Table(Format),
+    Gzip,
+    Zstd,
+    /// A format that is known but not read, by its name.
+    Other(&'static str),
+    /// Text, as far as can be seen, or anything else.
+    Unknown,
+}
+
+/// Tells what a file is by how it begins.
+pub(crate) fn content(beginning: &[u8]) -> Content {
+    let arrow_stream = |rest: &[u8]| {
+        let length = rest.first_chunk().map(|&bytes| i32::from_le_bytes(bytes));
+        length.is_some_and(|length| (1..MOST_SCHEMA_BYTES).contains(&length))
+    };
+    match beginning {
+        // A header of text may begin with the same letters.
+        [b'P', b'A', b'R', b'1', after, ..] if !matches!(after, b'\t' | b'\n' | b'\r' | b' '..) => {
+            Content::Table(Format::Parquet)
+        }
+        [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => Content::Table(Format::Arrow),
+        [0xff, 0xff, 0xff, 0xff, rest @ ..] if arrow_stream(rest) => Content::Table(Format::Arrow),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Content::Table(Format::Npy),
+        [0x1f, 0x8b, ..] => Content::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Content::Zstd,
+        [b'P', b'K', 3, 4, ..] => Content::Other("a zip archive, such as .xlsx or .npz"),
+        [0x89, b'H', b'D', b'F', ..] => Content::Other("an HDF5 file"),
+        [b'S', b'Q', b'L', b'i', b't', b'e', b' ', b'f', ..] => Content::Other("an SQLite database"),
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => Content::Other("packed with bzip2"),
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => Content::Other("packed with xz"),
+        _ => Content::Unknown,
+    }
+}
+
+/// An open file, standard input or pipe, its first bytes already looked at.
+pub(crate) struct Opened {
+    /// What it is called in messages.
+    pub(crate) name: String,
+    pub(crate) beginning: Vec<u8>,
+    source: Source,
+}
+
+enum Source {
+    /// A file on disk, at its start.
+    Regular(File),
+    /// Anything that can be read only once, after its beginning.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Opened {
+    pub(crate) fn open(input: &Input) -> Result<Self, Error> {
+        let name = input.to_string();
+        let failed = |source| Error::Read { file: name.clone(), source };
+        let mut beginning = Vec::new();
+        let source = match input {
+            Input::Stdin => {
+                io::stdin().take(MAGIC_BYTES).read_to_end(&mut beginning).map_err(failed)?;
+                Source::Stream(Box::new(io::stdin()))
+            }
+            Input::Path(path) => {
+                let mut file = input::open(path)?;
+                let is_regular = file.metadata().map_err(failed)?.is_file();
+                (&mut file).take(MAGIC_BYTES).read_to_end(&mut beginning).map_err(failed)?;
+                if is_regular {
+                    file.rewind().map_err(failed)?;
+                    Source::Regular(file)
+                } else {
+                    Source::Stream(Box::new(file))
+                }
+            }
+        };
+        Ok(Self { name, beginning, source })
+    }
+
+    /// The format by content and name; they must not contradict each other.
+    pub(crate) fn format(&self, input: &Input) -> Result<Format, Error> {
+        let found = content(&self.beginning);
+        let mismatch =
+            |found: &str, promised| Error::OtherFormat { file: self.name.clone(), found: found.to_owned(), promised };
+        match (input.format(), found) {
+            (Some(promised), Content::Table(found)) if promised != found => {
+                Err(mismatch(&format!("in the format {}", found.name()), Some(promised.name())))
+            }
+            (promised, Content::Other(found)) => Err(mismatch(found, promised.map(Format::name))),
+            (Some(promised), _) => Ok(promised),
+            (None, Content::Table(found)) => Ok(found),
+            (None, Content::Gzip | Content::Zstd) => Ok(Format::Text { delimiter: None }),
+            (None, Content::Unknown) if is_like_text(&self.beginning) => Ok(Format::Text { delimiter: None }),
+            (None, Content::Unknown) => {
+                let extension = match input {
+                    Input::Path(path) => input::extension(path),
+                    Input::Stdin => String::new(),
+                };
+                Err(Error::Extension { file: self.name.clone(), extension, known: KNOWN })
+            }
+        }
+    }
+
+    /// Whether the table can be opened and read a second time.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        matches!(self.source, Source::Regular(_))
+    }
+
+    /// Everything from the start, once.
+    pub(crate) fn into_stream(self) -> Box<dyn Read + Send> {
+        match self.source {
+            Source::Regular(file) => Box::new(file),
+            Source::Stream(rest) => Box::new(Cursor::new(self.beginning).chain(rest)),
+        }
+    }
+
+    /// A file that can be read at any place; a stream is first copied to a temporary one without a
+    /// name, which goes away with its last handle.
+    pub(crate) fn into_file(self) -> Result<SharedFile, Error> {
+        let failed = |source| Error::Read { file: self.name.clone(), source };
+        let file = match self.source {
+            Source::Regular(file) => file,
+            Source::Stream(rest) => {
+                let mut file = tempfile::tempfile().map_err(failed)?;
+                io::copy(&mut Cursor::new(self.beginning).chain(rest), &mut file).map_err(failed)?;
+                file.seek(SeekFrom::Start(0)).map_err(failed)?;
+                file
+            }
+        };
+        let n_bytes = file.metadata().map_err(failed)?.len();
+        Ok(SharedFile { name: self.name.into(), file: Arc::new(file), n_bytes })
+    }
+}
+
+/// Bytes without those that no text has; that they are the right text is for its reader to find.
+fn is_like_text(beginning: &[u8]) -> bool {
+    let is_utf16 = beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff");
+    is_utf16 || !beginning.iter().any(|&byte| byte < b' ' && !b"\t\n\r\x0c".contains(&byte))
+}
+
+/// A file that several tasks read at places of their own.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedFile {
+    name: Arc<str>,
+    file: Arc<File>,
+    pub(crate) n_bytes: u64,
+}
+
+impl SharedFile {
+    /// What it is called in messages.
+    pub(crate) fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    /// Reads up to `bytes.len()` bytes from a position on, without moving any other reader.
+    pub(crate) fn read_at(&self, position: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        return std::os::unix::fs::FileExt::read_at(&*self.file, bytes, position);
+        #[cfg(windows)]
+        return std::os::windows::fs::FileExt::seek_read(&*self.file, bytes, position);
+    }
+
+    /// Fills `bytes` from a position on.
+    pub(crate) fn read_exact_at(&self, position: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.reader(position).read_exact(bytes)
+    }
+
+    /// Reads on from a position.
+    pub(crate) fn reader(&self, position: u64) -> SharedReader {
+        SharedReader { file: self.clone(), position }
+    }
+}
+
+/// One task's place in a shared file.
+pub(crate) struct SharedReader {
+    file: SharedFile,
+    position: u64,
+}
+
+impl Read for SharedReader {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let n_read = self.file.read_at(self.position, bytes)?;
+        self.position += n_read as u64;
+        Ok(n_read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_tell_the_format() {
+        for (beginning, expected) in [
+            (&b"PAR1\x15\x04"[..], Content::Table(Format::Parquet)),
+            (b"ARROW1\0\0", Content::Table(Format::Arrow)),
+            (b"\xff\xff\xff\xff\x10\x01\0\0", Content::Table(Format::Arrow)),
+            (b"\x93NUMPY\x01\0", Content::Table(Format::Npy)),
+            (b"\x1f\x8b\x08", Content::Gzip),
+            (b"\x28\xb5\x2f\xfd\x04", Content::Zstd),
+            (b"PK\x03\x04", Content::Other("a zip archive, such as .xlsx or .npz")),
+            (b"x,y\n1,2\n", Content::Unknown),
+            (b"PAR1,PAR2\n", Content::Unknown),
+            (b"ARROW1,x\n", Content::Unknown),
+            (b"\xff\xff\xff\xff\0\0\0\0", Content::Unknown),
+            (b"", Content::Unknown),
+        ] {
+            assert_eq!(content(beginning), expected, "{beginning:?}");
+        }
+    }
+}
