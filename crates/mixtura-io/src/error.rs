@@ -322,6 +322,12 @@ pub enum Error {
         /// The weight.
         value: f64,
     },
+    /// Something else stands where a folder is needed.
+    #[error("{}: is not a folder", file.display())]
+    NotFolder {
+        /// The path.
+        file: PathBuf,
+    },
     /// The library refused the rows as a whole.
     #[error("{file}: {source}")]
     Rows {
@@ -350,6 +356,7 @@ impl Error {
                 return Some(format!("pick columns of numbers with --columns: {}", listed(numeric)));
             }
             Self::NoFolder { .. } => "make the folder first",
+            Self::NotFolder { .. } => "name a folder, or a place where one can be made",
             Self::Empty { .. } | Self::NoRows { .. } => "a table needs at least one row of numbers",
             Self::NoColumns { .. } => "name the columns of data with --columns",
             Self::NoNumbers { .. } => "another separator needs --delimiter; a decimal comma needs --decimal ,",

@@ -20,9 +20,12 @@
 mod atomic;
 mod bounds;
 mod error;
+mod folder;
 pub mod memory;
 mod model;
 mod place;
+mod target;
+mod temporary;
 
 #[cfg(feature = "tables")]
 mod input;
@@ -35,11 +38,14 @@ mod table;
 #[cfg(feature = "tables")]
 mod write;
 
-pub use atomic::{AtomicFile, same_file, write_file};
+pub use atomic::{AtomicFile, write_file};
 pub use bounds::{BoundsReport, Certainty};
 pub use error::Error;
+pub use folder::OutputFolder;
 pub use model::{FitRecord, ModelFile};
 pub use place::{Column, Place};
+pub use target::{probe, same_file, same_target, target};
+pub use temporary::remove_temporaries;
 
 #[cfg(feature = "tables")]
 pub use {

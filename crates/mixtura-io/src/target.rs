@@ -1,0 +1,216 @@
+//! Tells which file an output path stands for, and whether a file could be written there.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::Error;
+use crate::temporary::Temporary;
+
+/// How many links to links are followed, as many as Linux does.
+const MOST_LINKS: usize = 40;
+
+/// Where the output to a path goes.
+#[derive(Debug)]
+pub(crate) enum Destination {
+    /// Into a pipe, a device, a socket, or an open file by the name of its descriptor: written as it comes.
+    Direct,
+    /// Into a regular file, which may exist already.
+    File {
+        /// The file, links followed.
+        file: PathBuf,
+        /// Its folder, which exists.
+        folder: PathBuf,
+        /// What the system says about the file that is there now.
+        existing: Option<Metadata>,
+    },
+}
+
+impl Destination {
+    /// Finds out where the output to a path goes, without opening anything; refuses what cannot be written.
+    pub(crate) fn of(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Write { file: path.to_owned(), source };
+        let existing = fs::metadata(path).ok();
+        if existing.as_ref().is_some_and(Metadata::is_dir) {
+            return Err(Error::Folder { file: path.display().to_string() });
+        }
+        let file = follow_links(path).map_err(failed)?;
+        if let Some(metadata) = &existing
+            && (!metadata.is_file() || file.is_descriptor)
+        {
+            return Ok(Self::Direct);
+        }
+        let folder = folder_of(&file.path).to_owned();
+        if !folder.is_dir() {
+            return Err(Error::NoFolder { file: path.to_owned(), folder });
+        }
+        // A rename would replace a file that is protected against writing.
+        if existing.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
+            return Err(failed(io::Error::from(io::ErrorKind::PermissionDenied)));
+        }
+        Ok(Self::File { file: file.path, folder, existing })
+    }
+}
+
+/// Says whether a file could be written, before there is anything to write, and leaves nothing behind.
+///
+/// The folder must exist and take new files; the target must be no folder and not be protected against writing.
+/// Pipes, devices and sockets are not opened: a pipe's reader would see its end, and without a reader the call would
+/// wait for one.
+///
+/// ```
+/// use mixtura_io::probe;
+///
+/// let folder = tempfile::tempdir()?;
+/// assert!(probe(&folder.path().join("model.json")).is_ok());
+/// assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+/// let error = probe(&folder.path().join("none/model.json")).unwrap_err();
+/// assert_eq!(error.hint().as_deref(), Some("make the folder first"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn probe(path: &Path) -> Result<(), Error> {
+    let failed = |source| Error::Write { file: path.to_owned(), source };
+    match Destination::of(path)? {
+        Destination::Direct => refuse_unwritable(path).map_err(failed),
+        Destination::File { folder, .. } => Temporary::file(&folder).map(drop).map_err(failed),
+    }
+}
+
+#[cfg(unix)]
+fn refuse_unwritable(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
+}
+
+#[cfg(not(unix))]
+fn refuse_unwritable(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// One name for the file that would be written to a path: links followed, folders made canonical.
+///
+/// Neither the file nor its folders need to exist. Two paths to one file by hard links have different names; see
+/// [`same_target`].
+///
+/// ```
+/// use mixtura_io::target;
+///
+/// let folder = tempfile::tempdir()?;
+/// let plain = folder.path().join("x.json");
+/// assert_eq!(target(&folder.path().join("./x.json")), target(&plain));
+/// assert_eq!(target(&folder.path().join("new/../x.json")), target(&plain));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn target(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match fs::canonicalize(&absolute) {
+        Ok(existing) => existing,
+        Err(_) => missing_target(&absolute, MOST_LINKS),
+    }
+}
+
+/// The name of a file that does not exist: what exists of its path made canonical, the rest as it is spelled.
+fn missing_target(path: &Path, n_links: usize) -> PathBuf {
+    if let (Ok(link), 1..) = (fs::read_link(path), n_links) {
+        return missing_target(&folder_of(path).join(link), n_links - 1);
+    }
+    if let Ok(existing) = fs::canonicalize(path) {
+        return existing;
+    }
+    let Some(folder) = path.parent() else {
+        return path.to_owned();
+    };
+    let mut folder = missing_target(folder, n_links);
+    match path.components().next_back() {
+        Some(Component::ParentDir) => drop(folder.pop()),
+        Some(Component::Normal(name)) => folder.push(name),
+        _ => {}
+    }
+    folder
+}
+
+/// Whether writing to one path would write, or replace, what is at the other.
+///
+/// True for two paths to one existing file, by symbolic or hard links, and for two spellings of a file that does not
+/// exist yet. Devices such as `/dev/null` count as well, although they take any number of outputs.
+///
+/// ```
+/// use mixtura_io::same_target;
+///
+/// let folder = tempfile::tempdir()?;
+/// let (data, link) = (folder.path().join("data.csv"), folder.path().join("link.csv"));
+/// assert!(same_target(&data, &folder.path().join("./data.csv")));
+/// std::fs::write(&data, "x\n1\n")?;
+/// assert!(!same_target(&data, &link));
+/// std::fs::hard_link(&data, &link)?;
+/// assert!(same_target(&data, &link));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn same_target(a: &Path, b: &Path) -> bool {
+    same_file(a, b) || target(a) == target(b)
+}
+
+/// Whether two paths name one existing file, through links or not.
+///
+/// ```
+/// use mixtura_io::same_file;
+///
+/// let file = tempfile::NamedTempFile::new()?;
+/// assert!(same_file(file.path(), file.path()));
+/// assert!(!same_file("none".as_ref(), "none".as_ref()));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        identity(a).is_some_and(|a| identity(b) == Some(a))
+    }
+    #[cfg(not(unix))]
+    {
+        matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+/// The folder of a file; the current one for a plain name.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Where a chain of links ends.
+struct End {
+    path: PathBuf,
+    /// Whether it went through the name of an open file, which has a position of its own.
+    is_descriptor: bool,
+}
+
+/// The file that a chain of links ends at, whether or not it exists yet.
+fn follow_links(path: &Path) -> io::Result<End> {
+    let mut end = End { path: path.to_owned(), is_descriptor: is_descriptor(path) };
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&end.path) {
+            Ok(link) => {
+                end.path = end.path.parent().unwrap_or(Path::new("")).join(link);
+                end.is_descriptor |= is_descriptor(&end.path);
+            }
+            Err(_) => return Ok(end),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// Whether a path is a name for a file that is open, such as `/dev/stdout`; others in `/dev` may be plain files.
+fn is_descriptor(path: &Path) -> bool {
+    let mut names = path.components().filter_map(|component| match component {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    match names.next() {
+        Some("dev") => matches!(names.next(), Some("stdin" | "stdout" | "stderr" | "fd")),
+        Some("proc") => names.any(|name| name == "fd"),
+        _ => false,
+    }
+}
