@@ -50,7 +50,7 @@ pub use temporary::remove_temporaries;
 #[cfg(feature = "tables")]
 pub use {
     input::Input,
-    read::read,
+    read::{pick_columns, read},
     table::{LabelColumn, Missing, ReadOptions, Table},
     write::{TableColumns, TableWriter},
 };

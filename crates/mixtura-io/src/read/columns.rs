@@ -213,6 +213,19 @@ impl Selection {
 }
 
 /// The columns that selectors pick, in order of first mention, and which of them were named exactly.
+
+/// Finds columns by selectors, as [`ReadOptions`] describes them, among names or, where there are none, among so many
+/// columns; `file` is what messages call the table.
+///
+/// ```
+/// let names = ["id", "x1", "x2", "y"].map(String::from);
+/// assert_eq!(mixtura_io::pick_columns(&names, 4, &["y".into(), "x*".into()], "m.json")?, [3, 1, 2]);
+/// # Ok::<(), mixtura_io::Error>(())
+/// ```
+pub fn pick_columns(names: &[String], n_columns: usize, selectors: &[String], file: &str) -> Result<Vec<usize>, Error> {
+    picked(&Header::new(file.to_owned(), names.to_vec(), n_columns), selectors).map(|(columns, _)| columns)
+}
+
 fn picked(header: &Header, selectors: &[String]) -> Result<(Vec<usize>, Vec<bool>), Error> {
     let mut data = Vec::with_capacity(selectors.len());
     let mut is_taken = vec![false; header.n_columns];

@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use self::assembly::Assembly;
 use self::cell::Cell;
+pub use self::columns::pick_columns;
 use self::columns::{Header, Selection};
 use crate::input::{Format, Input};
 use crate::opened::{Opened, SharedFile};
