@@ -201,5 +201,6 @@ fn labelled<F: Family>(
     let engine = Threads::<F>::new(&rows)?;
     let floor = Floor::new(engine.summary(), 0.0, ridge);
     let (model, outcomes) = maximum_of_labels(&engine, n_components, &floor)?;
-    Ok((!outcomes.contains(&Outcome::Kept)).then_some(model))
+    let is_singular = |outcome: &Outcome| matches!(outcome, Outcome::Kept | Outcome::Uncorrelated);
+    Ok((!outcomes.iter().any(is_singular)).then_some(model))
 }

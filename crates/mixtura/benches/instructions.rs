@@ -134,8 +134,13 @@ fn round(algorithm: Algorithm, n_columns: usize, n_components: usize, separation
         let state = State::new(model, 0, floor);
         Run::new(state.clone()).go(&engine, &options, &Quiet)?;
         let (centre, assignment) = (engine.summary().centre.clone(), Assignment::Evaluate);
-        let known =
-            engine.run(&Pass { model: state.model.clone(), centre, assignment, precision: options.precision })?;
+        let known = engine.run(&Pass {
+            origin: None,
+            model: state.model.clone(),
+            centre,
+            assignment,
+            precision: options.precision,
+        })?;
         let engine = Once { engine, known, is_done: AtomicBool::new(false) };
         Ok(Round { engine, run: Run::new(state), options })
     };

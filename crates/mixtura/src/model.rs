@@ -156,6 +156,7 @@ impl<F: Family> Mixture<F> {
     pub fn score_with<E: Engine<F>>(&self, engine: &E) -> Result<Score, Error> {
         let centre = engine.summary().centre.clone();
         let tally = engine.run(&Pass {
+            origin: None,
             model: self.clone(),
             centre,
             assignment: Assignment::Evaluate,

@@ -126,7 +126,9 @@ impl<F: Family> Tail<F> {
         }
         let fates = vec![Fate::Estimate; n_components];
         let (components, outcomes) = previous.maximize(&kept.moments, &fates, floor);
-        if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Kept | Outcome::Recentred)) {
+        let is_makeshift =
+            |outcome: &Outcome| matches!(outcome, Outcome::Kept | Outcome::Uncorrelated | Outcome::Recentred);
+        if outcomes.iter().any(is_makeshift) {
             return None;
         }
         let weights = (0..n_components).map(|k| kept.moments.weight(k) / kept.weight).collect();

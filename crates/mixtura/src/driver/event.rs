@@ -27,6 +27,9 @@ pub enum EventKind {
     Blended,
     /// A component's estimated covariance was singular; the previous one was kept.
     CovarianceKept,
+    /// A component's estimated covariance was singular within rounding, as one row far from all others makes it;
+    /// its variances were estimated, without correlations.
+    CorrelationsDropped,
     /// An empty component kept its last good parameters: it was empty once more after five reseeds, in EM's last
     /// round, or in a batch of rows.
     ParametersKept,
@@ -35,6 +38,11 @@ pub enum EventKind {
     Recentred,
     /// The floor raised a component's smallest variances.
     Clipped,
+    /// In the answer a component is at the floor in some direction of columns that are not constant: there its
+    /// density, and with it the likelihood, is what the floor makes it.
+    OnFloor,
+    /// In the answer a component has fewer rows than it takes to estimate one.
+    FewRows,
     /// The fit ended because of the limit on rounds.
     RoundLimit,
     /// Restarts ended with likelihoods that differ by more than the tolerance.
@@ -48,7 +56,15 @@ pub enum EventKind {
 impl EventKind {
     /// Whether the update of the round was not the plain maximum: monotony is not promised then.
     pub fn is_repair(self) -> bool {
-        matches!(self, Self::Reseeded | Self::Blended | Self::CovarianceKept | Self::ParametersKept | Self::Recentred)
+        matches!(
+            self,
+            Self::Reseeded
+                | Self::Blended
+                | Self::CovarianceKept
+                | Self::CorrelationsDropped
+                | Self::ParametersKept
+                | Self::Recentred
+        )
     }
 }
 

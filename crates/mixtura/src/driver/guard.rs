@@ -25,7 +25,8 @@ pub(crate) fn guarded<F: Family, E: Engine<F>>(
     let Attempt { run: mut auto, observed } = attempt;
     let options_of_em = Options { algorithm: Algorithm::Em, guard: false, accelerate: false, ..options.clone() };
     let aside = Aside { observer, offset: options.restarts };
-    let mut em = Run::new(State::new(model, auto.state().restart, auto.state().floor.clone()));
+    let State { origin, restart, floor, .. } = auto.state();
+    let mut em = Run::new(State::about(origin.clone(), model, *restart, floor.clone()));
     match em.go(engine, &options_of_em, &aside) {
         // Stopped before EM had a model of its own.
         Err(Error::Interrupted) => {

@@ -7,6 +7,7 @@ mod leap;
 mod observer;
 mod online;
 mod options;
+mod origin;
 mod run;
 mod stage;
 mod termination;
@@ -81,13 +82,21 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
     options.check()?;
     check_components(engine, n_components, start)?;
     let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
+    let origin = origin::origin(engine.summary());
     let attempt = |restart: u64| -> Result<Attempt<F>, Error> {
         if observer.is_stopped() {
             return Err(Error::Interrupted);
         }
         engine.check_stopped()?;
         let model = start.first_model(engine, n_components, (options.seed, restart), &floor)?;
-        let mut run = Run::new(State::new(model.clone(), restart, floor.clone()));
+        let moved = origin.as_ref().and_then(|origin| Some((origin::moved(&model, origin)?, origin)));
+        let (model, state) = match moved {
+            None => (model.clone(), State::new(model, restart, floor.clone())),
+            Some((model, origin)) => {
+                (model.clone(), State::about(Some(origin.clone()), model, restart, floor.about(origin)))
+            }
+        };
+        let mut run = Run::new(state);
         run.go(engine, options, observer)?;
         let mut attempt = Attempt { run, observed: restart };
         if options.guard {
@@ -110,7 +119,7 @@ pub fn fit<F: Family, E: Engine<F> + Sync>(
         (0..options.restarts).map(restart).collect::<Result<_, _>>()?
     };
     let attempts: Vec<Attempt<F>> = attempts.into_iter().flatten().collect();
-    if attempts.is_empty() { Err(Error::Interrupted) } else { Ok(best_of(&attempts, engine, options)) }
+    if attempts.is_empty() { Err(Error::Interrupted) } else { best_of(&attempts, engine, options) }
 }
 
 /// Refuses a number of components that the rows, or the initial model, do not have.
@@ -139,8 +148,8 @@ pub fn check_components<F: Family>(
     Ok(())
 }
 
-fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options: &Options) -> Fit<F> {
-    let restarts: Vec<f64> = attempts.iter().map(|attempt| attempt.run.result().1).collect();
+fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options: &Options) -> Result<Fit<F>, Error> {
+    let mut restarts: Vec<f64> = attempts.iter().map(|attempt| attempt.run.result().1).collect();
     let mut winner = 0;
     for (number, likelihood) in restarts.iter().enumerate() {
         if *likelihood > restarts[winner] {
@@ -159,6 +168,7 @@ fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options:
     if is_sampled && engine.is_weighted() && !engine.summary().whole_weights {
         event::record(&mut events, EventKind::FractionalWeights, None, 0);
     }
+    record_meaningless(&mut events, run, engine);
     let has_ended = |attempt: &&Attempt<F>| attempt.run.termination() != Termination::Interrupted;
     let restarts_ended = attempts.iter().filter(has_ended).count() as u64;
     let all_ended = restarts_ended == options.restarts;
@@ -166,9 +176,11 @@ fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options:
     if restarts[winner] - least > options.tolerance.max(noise(run.state(), options)) {
         event::record(&mut events, EventKind::RestartsDisagree, None, 0);
     }
-    Fit {
-        model: run.result().0.clone(),
-        mean_ln_likelihood: restarts[winner],
+    let (model, mean_ln_likelihood) = origin::moved_back(run, engine)?;
+    restarts[winner] = mean_ln_likelihood;
+    Ok(Fit {
+        model,
+        mean_ln_likelihood,
         rounds: run.state().round,
         termination: if all_ended { run.termination() } else { Termination::Interrupted },
         restarts,
@@ -177,6 +189,24 @@ fn best_of<F: Family>(attempts: &[Attempt<F>], engine: &impl Engine<F>, options:
         winner,
         observed: *observed,
         events,
+    })
+}
+
+/// Records what makes the likelihood of an answer meaningless: components at the floor, or of too few rows.
+fn record_meaningless<F: Family>(events: &mut Vec<Event>, run: &Run<F>, engine: &impl Engine<F>) {
+    let (model, summary, round) = (run.result().0, engine.summary(), run.state().round);
+    // A constant column is at the floor by definition, in all components alike.
+    let columns: Vec<usize> = (0..summary.minimum.len()).filter(|&d| summary.minimum[d] < summary.maximum[d]).collect();
+    let is_on_floor = model.components.is_on_floor(&run.state().floor, &columns);
+    let least_rows = model.components.least_rows();
+    for (k, is_on_floor) in is_on_floor.into_iter().enumerate() {
+        if is_on_floor {
+            event::record(events, EventKind::OnFloor, Some(k), round);
+        }
+        // Half a row of slack: shares are rounded, and a row may be torn between two components.
+        if model.weights[k] * (summary.n_rows as f64) < least_rows - 0.5 {
+            event::record(events, EventKind::FewRows, Some(k), round);
+        }
     }
 }
 

@@ -113,6 +113,7 @@ impl<F: Family> Online<F> {
         options.check()?;
         gains.check()?;
         let pass = Pass {
+            origin: None,
             model: self.model.clone(),
             centre: engine.summary().centre.clone(),
             assignment: self.assignment(options)?,

@@ -22,6 +22,9 @@ pub struct State<F: Family> {
     pub restart: u64,
     /// Rounds done.
     pub round: u64,
+    /// What is subtracted from all rows, if they lie far from 0: models are those of such rows.
+    #[serde(default)]
+    pub origin: Option<Vec<f64>>,
     /// The model after them.
     pub model: Mixture<F>,
     /// Least spread of components.
@@ -55,6 +58,7 @@ impl<F: Family> State<F> {
         Self {
             restart,
             round: 0,
+            origin: None,
             model,
             floor,
             likelihoods: Vec::new(),
@@ -68,6 +72,16 @@ impl<F: Family> State<F> {
             trial: None,
             leaps: Leaps::new(),
         }
+    }
+
+    /// Before the first round, with model and floor of rows from which `origin` is subtracted.
+    pub(crate) fn about(origin: Option<Vec<f64>>, model: Mixture<F>, restart: u64, floor: Floor) -> Self {
+        Self { origin, ..Self::new(model, restart, floor) }
+    }
+
+    /// What rows are taken about, in the coordinates of the model.
+    fn centre<E: Engine<F>>(&self, engine: &E) -> Vec<f64> {
+        super::origin::less(&engine.summary().centre, self.origin.as_deref())
     }
 
     /// Over how many rounds SEM's statistics are averaged so far; 0 while its likelihood is not flat.
@@ -177,8 +191,9 @@ impl<F: Family> Run<F> {
 
     fn pass_once<E: Engine<F>>(&self, engine: &E, options: &Options) -> Result<Tally<F::Moments>, Error> {
         engine.run(&Pass {
+            origin: self.state.origin.clone(),
             model: self.state.model.clone(),
-            centre: engine.summary().centre.clone(),
+            centre: self.state.centre(engine),
             assignment: self.assignment(options),
             precision: options.precision,
         })
@@ -190,8 +205,9 @@ impl<F: Family> Run<F> {
         let state = &self.state;
         let stage = state.stage(options);
         let last = (state.model.clone(), state.likelihoods.last().copied().unwrap_or(f64::NAN));
+        let in_pass = |model: Mixture<F>| evaluated(engine, state.origin.clone(), model);
         let is_double = options.precision == Precision::Double || matches!(stage, Algorithm::Em | Algorithm::Cem);
-        let in_double = |found: (Mixture<F>, f64)| if is_double { Ok(found) } else { evaluated(engine, found.0) };
+        let in_double = |found: (Mixture<F>, f64)| if is_double { Ok(found) } else { in_pass(found.0) };
         let best = || state.best.clone().unwrap_or_else(|| last.clone());
         if self.termination == Termination::Interrupted {
             // An engine that was stopped evaluates nothing more: the likelihood as it was seen then.
@@ -207,12 +223,12 @@ impl<F: Family> Run<F> {
                 let Some((average, _)) = state.tail.model(&state.model.components, &state.floor) else {
                     return Ok(best);
                 };
-                let average = evaluated(engine, average)?;
+                let average = in_pass(average)?;
                 Ok(if average.1 >= best.1 { average } else { best })
             }
             // EM may end below SEM's best model if it began below it, or had to repair.
             (Algorithm::Em, _) if options.algorithm == Algorithm::Auto && best().1 > last.1 => {
-                let best = evaluated(engine, best().0)?;
+                let best = in_pass(best().0)?;
                 Ok(if best.1 > last.1 { best } else { last })
             }
             _ => in_double(last),
@@ -320,10 +336,14 @@ fn advance<F: Family, E: Engine<F>>(
     Ok(n_repairs)
 }
 
-/// A model and its mean log-likelihood in double precision.
-fn evaluated<F: Family, E: Engine<F>>(engine: &E, model: Mixture<F>) -> Result<(Mixture<F>, f64), Error> {
-    let centre = engine.summary().centre.clone();
-    let pass = Pass { model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
+/// A model and its mean log-likelihood in double precision, of rows from which `origin` is subtracted.
+pub(super) fn evaluated<F: Family, E: Engine<F>>(
+    engine: &E,
+    origin: Option<Vec<f64>>,
+    model: Mixture<F>,
+) -> Result<(Mixture<F>, f64), Error> {
+    let centre = super::origin::less(&engine.summary().centre, origin.as_deref());
+    let pass = Pass { origin, model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
     let tally = engine.run(&pass)?;
     Ok((pass.model, tally.mean_ln_likelihood()))
 }

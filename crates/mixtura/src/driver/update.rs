@@ -62,6 +62,7 @@ pub(super) fn kinds_of(fate: &Fate, outcome: Outcome) -> impl Iterator<Item = Ev
         Outcome::Done | Outcome::Rough => None,
         Outcome::Clipped => Some(EventKind::Clipped),
         Outcome::Kept => Some(EventKind::CovarianceKept),
+        Outcome::Uncorrelated => Some(EventKind::CorrelationsDropped),
         Outcome::Recentred => Some(EventKind::Recentred),
     };
     of_fate.into_iter().chain(of_outcome)
@@ -121,7 +122,8 @@ fn drawn_row<F: Family, E: Engine<F>>(
     component: usize,
 ) -> Result<Vec<f64>, Error> {
     let address = Address { seed: options.seed, restart: state.restart, round: state.round, purpose: Purpose::Reseed };
-    Ok(engine.sample(1, &mut address.item(component as u64))?.row(0))
+    let row = engine.sample(1, &mut address.item(component as u64))?.row(0);
+    Ok(super::origin::less(&row, state.origin.as_deref()))
 }
 
 /// Shares of the total weight; 1/K for a reseeded component, and the others scaled to what is left. A kept one has

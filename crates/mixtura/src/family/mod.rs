@@ -1,5 +1,6 @@
 //! States what a component distribution must be able to do; everything else is common to all mixtures.
 
+mod floor;
 pub mod gaussian;
 pub mod poisson;
 
@@ -8,12 +9,13 @@ use std::ops::Range;
 
 use rand::Rng;
 use rayon::prelude::*;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
+pub use self::floor::Floor;
 use crate::kernels::Side;
 pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
-use crate::rows::{Summary, shorten};
+use crate::rows::shorten;
 use crate::{Error, Rows};
 
 /// The parameters of all components of a mixture, and what can be done with them.
@@ -174,6 +176,11 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> Self;
     /// The components that maximise the likelihood of the statistics, where `fates` lets them.
     fn maximize(&self, moments: &Self::Moments, fates: &[Fate], floor: &Floor) -> (Self, Vec<Outcome>);
+    /// Whether each component is at the floor, looking at some columns only; never if that is harmless, as for
+    /// distributions whose density is bounded.
+    fn is_on_floor(&self, _floor: &Floor, _columns: &[usize]) -> Vec<bool> {
+        vec![false; self.n_components()]
+    }
     /// The covariance matrices of weighted rows (K·D·D numbers) that the maximum takes over as they are
     /// where no floor holds; none if the family has no such matrices. Theorem 3 is about these.
     fn sample_covariances(_moments: &Self::Moments) -> Option<Vec<f64>> {
@@ -275,44 +282,6 @@ impl<L, T> Near<'_, L, T> {
     }
 }
 
-/// How small a component's spread may become, fixed before the first round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Floor {
-    /// Least standard deviation of each column; all 0 = no floor.
-    pub least: Vec<f64>,
-    /// Added to the variance of each column.
-    pub ridge: Vec<f64>,
-    /// Least mean of a count in each column; all 0 = no floor.
-    pub least_rate: Vec<f64>,
-    /// A robust scale of each column.
-    pub scale: Vec<f64>,
-}
-
-impl Floor {
-    /// Bits that a column's least deviation keeps above the last bit of its values, so that the
-    /// rounding of a mean is small against it.
-    const SPARE: f64 = 16.0 * f64::EPSILON;
-
-    /// Least variance of a column in a component that is made from scratch.
-    pub(crate) fn least_variance(&self, column: usize) -> f64 {
-        (self.least[column] * self.least[column]).max(self.ridge[column])
-    }
-
-    /// The floor E·diag(s²), but no lower than what values of the columns' size can resolve; and a
-    /// ridge in the data's own units.
-    pub fn new(summary: &Summary, regularization: f64, ridge: f64) -> Self {
-        let resolution = |d: usize| Self::SPARE * summary.minimum[d].abs().max(summary.maximum[d].abs());
-        let least = |d: usize| (regularization.sqrt() * summary.scale[d]).max(resolution(d)).min(1e100);
-        let columns = 0..summary.scale.len();
-        Self {
-            least: columns.clone().map(|d| if regularization > 0.0 { least(d) } else { 0.0 }).collect(),
-            ridge: columns.map(|d| ridge * summary.unit[d] * summary.unit[d]).collect(),
-            least_rate: summary.mean.iter().map(|&mean| regularization * if mean > 0.0 { mean } else { 1.0 }).collect(),
-            scale: summary.scale.clone(),
-        }
-    }
-}
-
 /// What is to become of a component in an update.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fate {
@@ -338,8 +307,12 @@ pub enum Outcome {
     Rough,
     /// The floor was active.
     Clipped,
-    /// The estimated covariance was singular; the previous one was kept about the new mean.
+    /// The estimated covariance was singular; the previous one was kept about the new mean, or the previous
+    /// variances of those columns that have none now.
     Kept,
+    /// The estimated covariance was singular within rounding, as one row far from all others makes it; only the
+    /// variances were estimated, without correlations.
+    Uncorrelated,
     /// The component was found so narrow and so far from where its rows were taken about that its
     /// covariance lost its digits; it was widened a little and is taken about its own mean next.
     Recentred,

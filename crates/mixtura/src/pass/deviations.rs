@@ -131,10 +131,11 @@ impl<F: Family> Shared<'_, F> {
         const CHUNK_BLOCKS: usize = CHUNK_ROWS / LANES;
         let (n, n_components) = (self.scale.len(), self.components.n_components());
         let mut deviations = Deviations::new(n, n_components, self.with_covariances);
-        let mut blocks = vec![Lanes::all(1.0); GROUP * (n + 1)];
-        let mut weights = vec![Lanes::all(0.0); GROUP * n_components];
+        let n_buffered = GROUP.min(self.rows.n_blocks());
+        let mut blocks = vec![Lanes::all(1.0); n_buffered * (n + 1)];
+        let mut weights = vec![Lanes::all(0.0); n_buffered * n_components];
         let mut about = blocks.clone();
-        let mut of_component = vec![Lanes::all(0.0); GROUP];
+        let mut of_component = vec![Lanes::all(0.0); n_buffered];
         let mut posterior = Posterior {
             scratch: self.components.scratch(1),
             joint: vec![Lanes::all(0.0); n_components],

@@ -12,6 +12,10 @@ use crate::{Error, Mixture, Rows};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Pass<F: Family> {
+    /// What is subtracted from all rows before anything else, if they lie far from 0: model and centre are those
+    /// of such rows. Means would lose to it the digits that a narrow component needs (ADR 6).
+    #[serde(default)]
+    pub origin: Option<Vec<f64>>,
     /// The current model.
     pub model: Mixture<F>,
     /// What rows are taken about.
@@ -20,6 +24,16 @@ pub struct Pass<F: Family> {
     pub assignment: Assignment,
     /// How log-densities are computed for draws.
     pub precision: Precision,
+}
+
+impl<F: Family> Pass<F> {
+    /// The centre in the data's own coordinates.
+    pub fn data_centre(&self) -> Vec<f64> {
+        match &self.origin {
+            None => self.centre.clone(),
+            Some(origin) => self.centre.iter().zip(origin).map(|(centre, origin)| centre + origin).collect(),
+        }
+    }
 }
 
 /// Rows that live somewhere: in memory, in a file, on a cluster.

@@ -36,7 +36,8 @@ impl Layout {
     /// Buffers for groups of up to `n_blocks` blocks.
     pub(crate) fn new(n_components: usize, n_columns: usize, n_blocks: usize) -> Self {
         let stride = n_columns + 1;
-        let n_laid_out = n_blocks + n_components.min(UNFILLED);
+        // No more components than rows have any.
+        let n_laid_out = n_blocks + n_components.min(UNFILLED).min(n_blocks * LANES);
         Self {
             stride,
             rows: vec![Lanes::all(0.0); stride * n_laid_out],

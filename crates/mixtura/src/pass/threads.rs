@@ -80,7 +80,7 @@ impl<'a, F: Family> Threads<'a, F> {
     fn chunk(&self, shared: &Shared<'_, F>, components: &F, chunk: usize) -> Tally<F::Moments> {
         let n_components = shared.n_components;
         let worker = take(&self.workers, |worker| worker.fits(n_components));
-        let mut worker = worker.unwrap_or_else(|| Worker::new(components));
+        let mut worker = worker.unwrap_or_else(|| Worker::new(components, self.rows.n_blocks()));
         let tally = take(&self.tallies, |(n, _)| *n == n_components).map(|(_, tally)| tally);
         let mut tally = tally.unwrap_or_else(|| Tally::new(n_components, components.no_moments()));
         (tally.weight, tally.ln_likelihood, tally.ln_best_posterior) = (0.0, 0.0, 0.0);
@@ -154,7 +154,7 @@ impl<F: Family> Engine<F> for Threads<'_, F> {
             narrow: narrow.map(|bound| bound.with_roundings(self.set.n_roundings())),
             rows: self.rows,
             prepared: &prepared,
-            loader: self.rows.loader(&pass.centre),
+            loader: self.rows.loader(&pass.data_centre()),
             n_components: components.n_components(),
             least: pass.model.weights.iter().map(|&weight| least_exponent(weight)).collect(),
             assignment: pass.assignment,

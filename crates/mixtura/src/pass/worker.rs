@@ -72,26 +72,29 @@ pub(crate) struct Worker<F: Family> {
 }
 
 impl<F: Family> Worker<F> {
-    pub(crate) fn new(components: &F) -> Self {
+    /// Buffers for chunks of up to `n_blocks` blocks, at most a whole chunk's.
+    pub(crate) fn new(components: &F, n_blocks: usize) -> Self {
         let n_components = components.n_components();
+        // Of few rows with many columns, buffers for a whole chunk would dwarf the rows.
+        let n_blocks = n_blocks.min(LABELLED_BLOCKS);
         Self {
             n_components,
             next: 0,
             first: 0,
-            blocks: vec![Lanes::all(1.0); LABELLED_BLOCKS * (components.n_columns() + 1)],
-            row_weights: vec![Lanes::all(0.0); LABELLED_BLOCKS],
+            blocks: vec![Lanes::all(1.0); n_blocks * (components.n_columns() + 1)],
+            row_weights: vec![Lanes::all(0.0); n_blocks],
             joint: vec![Lanes::all(0.0); n_components],
-            weights: vec![Lanes::all(0.0); SOFT_BLOCKS * n_components],
-            uniforms: vec![Lanes::all(0.0); LABELLED_BLOCKS],
-            labels: vec![0; LABELLED_BLOCKS * LANES],
+            weights: vec![Lanes::all(0.0); SOFT_BLOCKS.min(n_blocks) * n_components],
+            uniforms: vec![Lanes::all(0.0); n_blocks],
+            labels: vec![0; n_blocks * LANES],
             narrow_block: vec![NarrowLanes::all(0.0); components.n_columns()],
             narrow_joint: vec![NarrowLanes::all(0.0); n_components],
-            unsure: Vec::with_capacity(LABELLED_BLOCKS * LANES),
-            densities: vec![Lanes::all(0.0); LABELLED_BLOCKS],
+            unsure: Vec::with_capacity(n_blocks * LANES),
+            densities: vec![Lanes::all(0.0); n_blocks],
             gathered: vec![Lanes::all(0.0); 2 * (components.n_columns() + 1)],
-            layout: Layout::new(n_components, components.n_columns(), LABELLED_BLOCKS),
+            layout: Layout::new(n_components, components.n_columns(), n_blocks),
             near: NearBuffers::new(n_components),
-            scratch: components.scratch(LABELLED_BLOCKS),
+            scratch: components.scratch(n_blocks),
         }
     }
 

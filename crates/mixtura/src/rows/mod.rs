@@ -3,6 +3,7 @@
 mod builder;
 mod loader;
 mod normalize;
+mod spread;
 mod summary;
 
 use std::borrow::Cow;
@@ -10,8 +11,8 @@ use std::borrow::Cow;
 pub use builder::RowsBuilder;
 pub(crate) use loader::Loader;
 pub use normalize::Normalization;
-pub use summary::Summary;
 pub(crate) use summary::shorten;
+pub use summary::{FarValue, Summary};
 
 use crate::Error;
 use crate::kernels::{LANES, Lanes};

@@ -5,8 +5,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Rows;
+use super::spread::Spread;
 use crate::Error;
-use crate::kernels::{InstructionSet, Lanes};
+use crate::kernels::{InstructionSet, LANES, Lanes};
 use crate::pass::merge_in_order;
 use crate::random::{Address, Purpose, below, uniform};
 
@@ -14,12 +15,15 @@ use crate::random::{Address, Purpose, below, uniform};
 const BLOCKS_AT_A_TIME: usize = 256;
 /// Rows that robust scales are taken from, at most: a floor needs no more digits.
 const ROWS_FOR_SCALE: usize = 1 << 16;
-/// Distance between the quartiles of a standard normal distribution.
-const NORMAL_QUARTILE_RANGE: f64 = 1.349;
 /// Up to here every whole number is a floating-point number.
 const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0; // 2^53
 /// Bits kept of a centre, so that subtracting it from values of its size is exact.
 const CENTRE_BITS: u32 = 40;
+/// A value is far if it lies so many times farther from the centre than the outer quantiles do. Heavy tails do not
+/// reach there: of Cauchy's distribution, one row in 10⁸.
+const FAR: f64 = 1e6;
+/// Far values that are told of, at most.
+const MOST_FAR_VALUES: usize = 5;
 
 /// What a fit needs to know of the columns before the first round.
 ///
@@ -36,6 +40,10 @@ pub struct Summary {
     pub minimum: Vec<f64>,
     /// Greatest value of each column.
     pub maximum: Vec<f64>,
+    /// The first row that has the least value of each column, from 0.
+    pub minimum_row: Vec<usize>,
+    /// The first row that has the greatest value of each column, from 0.
+    pub maximum_row: Vec<usize>,
     /// Weighted mean of each column.
     pub mean: Vec<f64>,
     /// About the median of each column, with few digits: what rows are taken about (0 for a family
@@ -43,8 +51,25 @@ pub struct Summary {
     pub centre: Vec<f64>,
     /// What normalization multiplies each column by; 1 without it.
     pub unit: Vec<f64>,
-    /// Interquartile range / 1.349, else standard deviation; |c| for a constant column c, 1 if c = 0.
+    /// A robust scale of each column: interquartile range / 1.349, but at least a tenth of the standard deviation of
+    /// the values between the 0.5 % and 99.5 % quantiles (those beyond moved there; of a small sample two rows at
+    /// either end), and all of that where the range is 0; where both are 0 the standard deviation; |c| for a
+    /// constant column c, 1 if c = 0.
     pub scale: Vec<f64>,
+    /// How far the farther of these outer quantiles lies from the centre, or the scale if that is more.
+    pub reach: Vec<f64>,
+}
+
+/// A value that lies so far from all others of its column that it is hardly a measurement: a fill value, another
+/// unit, a slip.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FarValue {
+    /// Row, from 0.
+    pub row: usize,
+    /// Column, from 0.
+    pub column: usize,
+    /// The value, as the fit sees it.
+    pub value: f64,
 }
 
 #[derive(Clone)]
@@ -52,6 +77,8 @@ struct Sweep {
     weight: f64,
     minimum: Vec<f64>,
     maximum: Vec<f64>,
+    minimum_row: Vec<usize>,
+    maximum_row: Vec<usize>,
     sum: Vec<f64>,
     squares: Vec<f64>,
 }
@@ -82,16 +109,24 @@ impl Summary {
             centre: Vec::new(),
             minimum: sweep.minimum,
             maximum: sweep.maximum,
+            minimum_row: sweep.minimum_row,
+            maximum_row: sweep.maximum_row,
             mean,
             unit: rows.normalization().map_or_else(|| vec![1.0; rows.n_columns()], |map| map.scale().to_vec()),
             scale: Vec::new(),
+            reach: Vec::new(),
         };
         let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
         let sample = rows.sample(ROWS_FOR_SCALE, &mut address.item(0));
         let columns = 0..rows.n_columns();
-        let quartiles: Vec<[f64; 3]> = columns.into_par_iter().map(|d| quartiles(&sample, d)).collect();
-        summary.centre = (0..rows.n_columns()).map(|d| summary.centre_of(d, quartiles[d])).collect();
-        summary.scale = summary.scales(rows, &quartiles);
+        let spreads: Vec<Spread> = columns.clone().into_par_iter().map(|d| Spread::of(&sample, d)).collect();
+        summary.centre = columns.clone().map(|d| summary.centre_of(d, spreads[d].quartiles)).collect();
+        summary.scale = summary.scales(rows, &spreads);
+        let reach = |d: usize| {
+            let distances = spreads[d].outer.map(|outer: f64| (outer - summary.centre[d]).abs());
+            distances.into_iter().fold(summary.scale[d], f64::max)
+        };
+        summary.reach = columns.map(reach).collect();
         Ok(summary)
     }
 
@@ -100,19 +135,45 @@ impl Summary {
         (0..self.minimum.len()).filter(|&d| self.minimum[d] == self.maximum[d])
     }
 
+    /// Values that lie more than a million times as far from the centre as the outer quantiles of their column:
+    /// of each column at most the least and the greatest; the farthest first, and at most five.
+    ///
+    /// ```
+    /// use mixtura::Rows;
+    /// use mixtura::rows::{FarValue, Summary};
+    ///
+    /// let mut values: Vec<f64> = (0..100).map(f64::from).collect();
+    /// values[41] = -1e30;
+    /// let summary = Summary::of(&Rows::from_slice(&values, 1)?)?;
+    /// assert_eq!(summary.far_values(), [FarValue { row: 41, column: 0, value: -1e30 }]);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn far_values(&self) -> Vec<FarValue> {
+        let distance = |far: &FarValue| (far.value - self.centre[far.column]).abs() / self.reach[far.column];
+        let extremes = (0..self.minimum.len()).flat_map(|column| {
+            let least = FarValue { row: self.minimum_row[column], column, value: self.minimum[column] };
+            let greatest = FarValue { row: self.maximum_row[column], column, value: self.maximum[column] };
+            [least, greatest]
+        });
+        let mut far: Vec<FarValue> = extremes.filter(|value| distance(value) > FAR).collect();
+        far.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+        far.truncate(MOST_FAR_VALUES);
+        far
+    }
+
     /// The median, which no outlier moves, with few digits; a constant itself.
     fn centre_of(&self, column: usize, [_, median, _]: [f64; 3]) -> f64 {
         if self.minimum[column] == self.maximum[column] { median } else { shorten(median) }
     }
 
-    fn scales(&self, rows: &Rows<'_>, quartiles: &[[f64; 3]]) -> Vec<f64> {
+    fn scales(&self, rows: &Rows<'_>, spreads: &[Spread]) -> Vec<f64> {
         let scale = |d: usize| {
             if self.minimum[d] == self.maximum[d] {
                 let value = self.minimum[d].abs();
                 // Within what can be squared.
                 return if value > 0.0 { value.clamp(1e-100, 1e100) } else { 1.0 };
             }
-            (quartiles[d][2] - quartiles[d][0]) / NORMAL_QUARTILE_RANGE
+            spreads[d].scale()
         };
         let mut scales: Vec<f64> = (0..rows.n_columns()).map(scale).collect();
         if scales.contains(&0.0) {
@@ -160,30 +221,6 @@ impl Rows<'_> {
     }
 }
 
-/// Lower weighted quartiles: what repeating rows as often as they weigh would give.
-fn quartiles(sample: &Rows<'_>, column: usize) -> [f64; 3] {
-    let n = sample.n_rows();
-    let value = |row| sample.raw(row, column);
-    if sample.weights().is_none() {
-        let mut values: Vec<f64> = (0..n).map(value).collect();
-        return [1, 2, 3].map(|quarter| {
-            let rank = (quarter * n).div_ceil(4) - 1;
-            *values.select_nth_unstable_by(rank, f64::total_cmp).1
-        });
-    }
-    let mut values: Vec<(f64, f64)> = (0..n).map(|row| (value(row), sample.weight(row))).collect();
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = values.iter().map(|(_, weight)| weight).sum();
-    [0.25, 0.5, 0.75].map(|share| {
-        let mut reached = 0.0;
-        let found = values.iter().find(|(_, weight)| {
-            reached += weight;
-            reached >= share * total
-        });
-        found.or(values.last()).expect("invariant: rows of positive weight").0
-    })
-}
-
 /// The number with all but [`CENTRE_BITS`] of its significant bits cleared.
 pub(crate) fn shorten(x: f64) -> f64 {
     f64::from_bits(x.to_bits() & !((1 << (53 - CENTRE_BITS)) - 1))
@@ -198,8 +235,13 @@ fn sweep(rows: &Rows<'_>, origin: &[f64]) -> Sweep {
     merge_in_order(n_pieces, &piece, &|a: &mut Sweep, b: Sweep| {
         a.weight += b.weight;
         for d in 0..a.sum.len() {
-            a.minimum[d] = a.minimum[d].min(b.minimum[d]);
-            a.maximum[d] = a.maximum[d].max(b.maximum[d]);
+            // Of equal extremes the first one stays.
+            if b.minimum[d] < a.minimum[d] {
+                (a.minimum[d], a.minimum_row[d]) = (b.minimum[d], b.minimum_row[d]);
+            }
+            if b.maximum[d] > a.maximum[d] {
+                (a.maximum[d], a.maximum_row[d]) = (b.maximum[d], b.maximum_row[d]);
+            }
             a.sum[d] += b.sum[d];
             a.squares[d] += b.squares[d];
         }
@@ -212,6 +254,8 @@ fn sweep_blocks(rows: &Rows<'_>, origin: &[f64], blocks: std::ops::Range<usize>)
         weight: 0.0,
         minimum: vec![f64::INFINITY; n],
         maximum: vec![f64::NEG_INFINITY; n],
+        minimum_row: vec![0; n],
+        maximum_row: vec![0; n],
         sum: vec![0.0; n],
         squares: vec![0.0; n],
     };
@@ -234,7 +278,16 @@ fn sweep_blocks(rows: &Rows<'_>, origin: &[f64], blocks: std::ops::Range<usize>)
                 sum += weight * difference;
                 squares += weight * difference * difference;
             }
-            (sweep.minimum[d], sweep.maximum[d]) = (low, high);
+            let row_of = |value: f64| {
+                let found = (0..LANES).find(|&lane| lanes[lane] == value && weights[lane] > 0.0);
+                block * LANES + found.unwrap_or(0)
+            };
+            if low < sweep.minimum[d] {
+                (sweep.minimum[d], sweep.minimum_row[d]) = (low, row_of(low));
+            }
+            if high > sweep.maximum[d] {
+                (sweep.maximum[d], sweep.maximum_row[d]) = (high, row_of(high));
+            }
             sweep.sum[d] += sum;
             sweep.squares[d] += squares;
         }
@@ -253,7 +306,9 @@ mod tests {
             .flat_map(|i| [if i == 100 { 1e9 } else { f64::from(i) }, if i < 5 { 10.0 } else { 2.0 }, -3.0, 0.0])
             .collect();
         let summary = Summary::of(&Rows::from_slice(&values, 4).unwrap()).unwrap();
-        assert_eq!(summary.scale[0], 50.0 / NORMAL_QUARTILE_RANGE);
+        assert_eq!(summary.scale[0], 50.0 / 1.349);
+        assert_eq!((summary.minimum_row[0], summary.maximum_row[0], summary.maximum_row[1]), (0, 100, 0));
+        assert_eq!(summary.far_values(), [FarValue { row: 100, column: 0, value: 1e9 }]);
         let p = 5.0f64 / 101.0;
         assert!((summary.scale[1] - 8.0 * (p * (1.0 - p)).sqrt()).abs() < 1e-12);
         assert_eq!(summary.scale[2..], [3.0, 1.0]);

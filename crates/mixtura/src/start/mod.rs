@@ -108,7 +108,7 @@ fn of_labelled<F: Family>(
 }
 
 /// The mixture that maximises the likelihood of labelled rows, and what became of each component; every label
-/// below K needs a row. A group whose covariance is singular is reported as `Kept`, and its covariance is none.
+/// below K needs a row. A group whose covariance is singular is reported as `Kept` or `Uncorrelated`.
 pub fn maximum_of_labels<F: Family, E: Engine<F>>(
     engine: &E,
     n_components: usize,
@@ -150,7 +150,7 @@ fn tally_of_labels<F: Family, E: Engine<F>>(
     let centre = engine.summary().centre.clone();
     let everywhere: Vec<f64> = (0..n_components).flat_map(|_| centre.iter().copied()).collect();
     let model = equally_weighted(F::about(&everywhere, &floor.scale, floor));
-    let mut pass = Pass { model, centre, assignment: Assignment::Given, precision: Precision::Double };
+    let mut pass = Pass { origin: None, model, centre, assignment: Assignment::Given, precision: Precision::Double };
     let tally = engine.run(&pass)?;
     if let Some(label) = (0..n_components).find(|&label| tally.moments.weight(label) == 0.0) {
         return Err(Error::EmptyLabel { label });

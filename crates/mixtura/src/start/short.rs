@@ -46,7 +46,7 @@ fn em<F: Family>(engine: &Threads<'_, F>, mut model: Mixture<F>, floor: &Floor) 
     let mut likelihood = f64::NEG_INFINITY;
     for _ in 0..ROUNDS {
         let centre = engine.summary().centre.clone();
-        let pass = Pass { model, centre, assignment: Assignment::Soft, precision: Precision::Double };
+        let pass = Pass { origin: None, model, centre, assignment: Assignment::Soft, precision: Precision::Double };
         let tally = engine.run(&pass)?;
         model = pass.model;
         likelihood = tally.mean_ln_likelihood();

@@ -20,7 +20,8 @@ pub struct Proximity<F: Family> {
     /// ρ_kij = √Σ_n p_nk(1 − p_nk)((x_n − μ_k)(x_n − μ_k)ᵀ − Σ_k)_ij², K·D·D numbers (equation 7); for
     /// full covariance matrices only.
     pub rho: Option<Vec<f64>>,
-    /// EM's update, no floor applied. Where its covariance is singular, this holds the previous one.
+    /// EM's update, no floor applied. Where its covariance is singular, this holds its variances alone, or the
+    /// previous covariance if it has none.
     pub update: Mixture<F>,
     /// The covariance matrices of EM's update as they are, singular or not; for full ones only.
     pub covariances: Option<Vec<f64>>,
@@ -53,6 +54,7 @@ impl<F: Family> Proximity<F> {
         }
         let (summary, n_components) = (engine.summary(), model.n_components());
         let tally = engine.run(&Pass {
+            origin: None,
             model: model.clone(),
             centre: summary.centre.clone(),
             assignment: Assignment::Soft,

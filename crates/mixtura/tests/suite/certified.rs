@@ -15,7 +15,9 @@ fn pass(
     let engine = Threads::<FullGaussian>::new(rows).unwrap();
     let address = Address { seed, restart: 0, round: seed, purpose: Purpose::Label };
     let centre = engine.summary().centre.clone();
-    engine.run(&Pass { model: model.clone(), centre, assignment: Assignment::Sampled(address), precision }).unwrap()
+    engine
+        .run(&Pass { origin: None, model: model.clone(), centre, assignment: Assignment::Sampled(address), precision })
+        .unwrap()
 }
 
 /// The statistics of a pass are sums over labelled rows in a fixed order: equal bits mean equal labels.

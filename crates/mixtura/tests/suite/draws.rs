@@ -81,6 +81,7 @@ fn drawn_label(rows: &Rows<'_>, model: &Mixture<FullGaussian>, n: usize, address
     let engine = Threads::<FullGaussian>::new(&rows).unwrap();
     let centre = engine.summary().centre.clone();
     let pass = Pass {
+        origin: None,
         model: model.clone(),
         centre,
         assignment: Assignment::Sampled(address),

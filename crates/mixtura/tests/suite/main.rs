@@ -7,6 +7,7 @@ mod certified;
 mod conformance;
 mod degenerate;
 mod draws;
+mod far_values;
 mod monotone;
 mod near;
 mod online;

@@ -33,7 +33,7 @@ fn check(rows: &Rows<'_>, model: &Mixture<FullGaussian>, what: &str) -> bool {
             (Assignment::Soft, Precision::Double),
         ] {
             let centre = near.summary().centre.clone();
-            let pass = Pass { model: model.clone(), centre, assignment, precision };
+            let pass = Pass { origin: None, model: model.clone(), centre, assignment, precision };
             let (near, dense) = (near.run(&pass).unwrap(), dense.run(&pass).unwrap());
             let what = format!("{what}, {assignment:?} in {precision:?}, round {round}");
             assert_eq!(near.ln_likelihood.to_bits(), dense.ln_likelihood.to_bits(), "{what}");

@@ -114,6 +114,8 @@ fn a_model_is_the_maximum_of_its_expected_statistics() {
             ridge: vec![0.0; n_columns],
             least_rate: vec![0.0; n_columns],
             scale: vec![1.0; n_columns],
+            centre: vec![0.0; n_columns],
+            origin: vec![0.0; n_columns],
         };
         let moments = components.expected_moments(weights);
         let fates = vec![mixtura::family::Fate::Estimate; weights.len()];

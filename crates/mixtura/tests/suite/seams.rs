@@ -181,7 +181,13 @@ fn statistics_merge_in_any_grouping() {
     let centre = whole.summary().centre.clone();
     let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Label };
     for assignment in [Assignment::Soft, Assignment::Hard, Assignment::Sampled(address), Assignment::Evaluate] {
-        let pass = Pass { model: model.clone(), centre: centre.clone(), assignment, precision: Precision::default() };
+        let pass = Pass {
+            origin: None,
+            model: model.clone(),
+            centre: centre.clone(),
+            assignment,
+            precision: Precision::default(),
+        };
         let t: Vec<Statistics> =
             pieces.iter().map(|rows| Threads::<FullGaussian>::new(rows).unwrap().run(&pass).unwrap()).collect();
         let mut left = t[0].clone();

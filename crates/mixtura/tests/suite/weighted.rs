@@ -48,6 +48,7 @@ fn sampled(rows: &Rows<'_>, model: &Mixture<FullGaussian>, seed: u64) -> Tally<i
     let centre = engine.summary().centre.clone();
     engine
         .run(&Pass {
+            origin: None,
             model: model.clone(),
             centre,
             assignment: Assignment::Sampled(address),

@@ -2,8 +2,8 @@
 
 use mixtura::driver::{Event, EventKind};
 use mixtura::family::Family;
-use mixtura::rows::Summary;
-use mixtura::{Algorithm, Fit};
+use mixtura::rows::{FarValue, Summary};
+use mixtura::{Algorithm, Fit, Rows};
 
 use crate::table::{counted, number};
 use crate::talk;
@@ -27,8 +27,26 @@ pub(super) fn constant_columns(summary: &Summary, columns: &[String]) {
     }
 }
 
+/// Warns of values so far from all others that they are hardly measurements.
+pub(super) fn far_values(summary: &Summary, rows: &Rows<'_>, columns: &[String]) {
+    // A normalised fit sees other values than the data have.
+    let stored = rows.without_normalization();
+    for FarValue { row, column, .. } in summary.far_values() {
+        let name = columns.get(column).map_or_else(|| (column + 1).to_string(), Clone::clone);
+        let value = stored.row(row)[column];
+        talk::warning(&format!(
+            "row {}, column {name}: value {value:e} is more than a million times as far from the others as they are \
+             from each other: if it stands for a missing value, remove the row",
+            row + 1
+        ));
+    }
+}
+
 /// Says what happened, a line for each kind of event.
 pub(super) fn events<F: Family>(fit: &Fit<F>, algorithm: Algorithm) {
+    if fit.restarts_ended < fit.restarts_asked && fit.restarts_asked > 1 {
+        talk::notice(&format!("interrupted: {} of {} restarts had ended", fit.restarts_ended, fit.restarts_asked));
+    }
     let mut told = Vec::new();
     for event in &fit.events {
         if !told.contains(&event.kind) {
@@ -36,6 +54,20 @@ pub(super) fn events<F: Family>(fit: &Fit<F>, algorithm: Algorithm) {
             let alike: Vec<&Event> = fit.events.iter().filter(|other| other.kind == event.kind).collect();
             announce(event.kind, &alike, fit, algorithm);
         }
+    }
+}
+
+/// Whether a fit has an event of this kind for a component.
+fn has<F: Family>(fit: &Fit<F>, kind: EventKind, component: Option<usize>) -> bool {
+    fit.events.iter().any(|event| event.kind == kind && event.component == component)
+}
+
+/// Which components ended in some way.
+fn ended(components: &[String]) -> String {
+    match components {
+        [one] => format!("component {one} ended"),
+        few if few.len() <= 5 => format!("components {} ended", few.join(", ")),
+        many => format!("{} components ended", many.len()),
     }
 }
 
@@ -59,11 +91,34 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
         EventKind::CovarianceKept => {
             talk::warning(&format!("{who} left with a singular covariance and kept the previous one {when}"));
         }
+        EventKind::CorrelationsDropped => {
+            talk::warning(&format!(
+                "{who} fitted without correlations {when}, because the covariance was singular within rounding: \
+                 look for rows far from all others, or use --covariance diagonal"
+            ));
+        }
         EventKind::ParametersKept => talk::warning(&format!("{who} empty again and kept the last parameters {when}")),
         EventKind::Recentred => {
-            talk::notice(&format!("{who} far away and narrow, and taken about the own mean from then on, {when}"));
+            talk::notice(&format!("{who} far away and narrow, and centred on its own mean from then on, {when}"));
         }
-        EventKind::Clipped => talk::notice(&format!("{who} held at the least variance (--regularization) {when}")),
+        // Those that still are at the end get a warning of their own.
+        EventKind::Clipped => {
+            let is_over = |event: &&Event| !has(fit, EventKind::OnFloor, event.component);
+            if events.iter().any(is_over) {
+                talk::notice(&format!("{who} held at the least variance (--regularization) {when}"));
+            }
+        }
+        EventKind::OnFloor => talk::warning(&format!(
+            "{} at the least variance (--regularization): the likelihood, AIC and BIC depend on that choice and \
+             cannot be compared between fits; use fewer components, --covariance diagonal or tied, or a larger \
+             --regularization, or leave out columns that others determine",
+            ended(&components)
+        )),
+        EventKind::FewRows => talk::warning(&format!(
+            "{} fewer rows than it takes to estimate a component: the likelihood, AIC and BIC say little about other \
+             data; use fewer components, more rows, or --covariance diagonal or tied",
+            ended(&components).replace("ended", "ended with")
+        )),
         EventKind::RoundLimit => {
             let or_tolerance = if algorithm == Algorithm::Sem { "" } else { " or --tolerance" };
             let rounds = counted(fit.rounds as usize, "round");
@@ -72,7 +127,7 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
         EventKind::RestartsDisagree => {
             let least = fit.restarts.iter().copied().fold(f64::INFINITY, f64::min);
             let spread = number(fit.mean_ln_likelihood - least);
-            talk::warning(&format!("restarts disagree by up to {spread} nats a row: there are several local maxima"));
+            talk::warning(&format!("restarts disagree by up to {spread} nats per row: there are several local maxima"));
         }
         EventKind::GuardWon => talk::notice("EM from the same start ended higher than auto, and was kept (--guard)"),
         EventKind::FractionalWeights => {

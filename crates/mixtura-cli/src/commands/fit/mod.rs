@@ -62,6 +62,7 @@ where
             talk::notice("--restarts repeats the same fit: this start and this algorithm leave nothing to chance");
         }
         announce::constant_columns(engine.summary(), &columns);
+        announce::far_values(engine.summary(), &rows, &columns);
     }
     let fit = mixtura::fit(&engine, arguments.n_components, &start, &options, &watch).with_context(named)?;
     watch.finish();

@@ -3,6 +3,8 @@
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
+use super::low_rank::raise_if_low_rank;
+
 /// A pivot that is not positive: where, and its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BadPivot {
@@ -38,7 +40,7 @@ pub(crate) fn cholesky(matrix: &[f64], n: usize, least: f64) -> Result<Vec<f64>,
 }
 
 /// Sum of products in a fixed order: eight partial sums side by side, which the compiler vectorises.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     const WIDTH: usize = 8;
     let mut sums = [0.0; WIDTH];
     let (a, a_rest) = a.as_chunks::<WIDTH>();
@@ -92,15 +94,19 @@ pub(crate) fn invert_lower(factor: &[f64], n: usize) -> Vec<f64> {
 /// 1e16. So the eigenvalues λ of B are found as 1/μ − 1 from those of (B + 1)⁻¹, where the small
 /// ones are the large ones; a Cholesky factor keeps the digits of such graded matrices.
 pub(crate) fn raise_eigenvalues_to_one(matrix: &mut [f64], n: usize) -> bool {
-    let plus = |addend: f64| {
-        let mut shifted = matrix.to_vec();
-        (0..n).for_each(|i| shifted[i * n + i] += addend);
-        shifted
-    };
-    if cholesky(&plus(-1.0), n, 0.0).is_ok() {
+    let mut shifted = matrix.to_vec();
+    (0..n).for_each(|i| shifted[i * n + i] -= 1.0);
+    if cholesky(&shifted, n, 0.0).is_ok() {
         return false;
     }
-    let Ok(factor) = cholesky(&plus(1.0), n, 0.0) else { return false };
+    raise_if_low_rank(matrix, n) || raise_eigenvalues_plainly(matrix, n)
+}
+
+/// The same by an eigendecomposition of the whole matrix, which has an eigenvalue below 1.
+pub(crate) fn raise_eigenvalues_plainly(matrix: &mut [f64], n: usize) -> bool {
+    let mut shifted = matrix.to_vec();
+    (0..n).for_each(|i| shifted[i * n + i] += 1.0);
+    let Ok(factor) = cholesky(&shifted, n, 0.0) else { return false };
     let eigen = gram(&invert_lower(&factor, n), n).symmetric_eigen();
     let mut raised = false;
     // Only what is missing is added, so directions above the floor keep their digits.
@@ -124,7 +130,7 @@ pub(crate) fn raise_eigenvalues_to_one(matrix: &mut [f64], n: usize) -> bool {
 }
 
 /// GᵀG for a packed lower triangle G, a row of G at a time.
-fn gram(factor: &[f64], n: usize) -> DMatrix<f64> {
+pub(super) fn gram(factor: &[f64], n: usize) -> DMatrix<f64> {
     let mut product = DMatrix::<f64>::zeros(n, n);
     for l in 0..n {
         let row = &factor[packed(l, 0)..][..=l];

@@ -2,6 +2,7 @@
 
 mod axes;
 mod full;
+mod low_rank;
 mod matrix;
 mod narrow;
 mod placement;

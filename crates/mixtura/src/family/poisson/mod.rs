@@ -4,7 +4,7 @@ mod density;
 mod moments;
 
 use rand::Rng;
-use rand_distr::{Distribution, Poisson as PoissonDistribution};
+use rand_distr::{Distribution, Poisson as PoissonDistribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -214,8 +214,48 @@ impl Family for Poisson {
 impl Sampler for Poisson {
     fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
         for (out, &rate) in out.iter_mut().zip(self.rates(component)) {
-            // A rate of 0 has no distribution there, and draws nothing else but 0.
-            *out = PoissonDistribution::new(rate).map_or(0.0, |distribution| distribution.sample(generator));
+            *out = if rate < ALL_WHOLE {
+                // A rate of 0 has no distribution there, and draws nothing else but 0.
+                PoissonDistribution::new(rate).map_or(0.0, |distribution| distribution.sample(generator))
+            } else {
+                draw_large(rate, generator)
+            };
         }
+    }
+}
+
+/// From here on, 2⁵³, every floating-point number is a whole number, and neighbours are 2 and more apart.
+const ALL_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// A draw for a rate of at least 2⁵³: the quantile λ + √λ·z + (z² − 1)/6 of a standard normal number z (Cornish and
+/// Fisher 1938). The next term, (z − z³)/(72√λ), is below 1e-7 for |z| < 9, where numbers are 2 and more apart.
+fn draw_large(rate: f64, generator: &mut impl Rng) -> f64 {
+    let z: f64 = StandardNormal.sample(generator);
+    (rate + (rate.sqrt() * z + (z * z - 1.0) / 6.0)).round()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mixture;
+
+    /// Mean and variance of 20,000 draws in units of the rate's deviation, seed 5. Ten statements at 4.2 standard
+    /// errors each: α = 10 · 2.7e-5 < 0.001.
+    #[test]
+    fn rates_above_2e19_drew_zeros() {
+        const N: usize = 20_000;
+        for rate in [1e12, 1e17, 1e19, 1e25, 1e30] {
+            let model = Mixture::new(vec![1.0], Poisson::new(1, vec![rate]).unwrap()).unwrap();
+            let (values, _) = model.sample(0..N, 5).unwrap();
+            assert!(values.iter().all(|x| x.fract() == 0.0));
+            let scaled: Vec<f64> = values.iter().map(|x| (x - rate) / rate.sqrt()).collect();
+            let mean = scaled.iter().sum::<f64>() / N as f64;
+            let variance = scaled.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (N - 1) as f64;
+            assert!(mean.abs() < 4.2 / (N as f64).sqrt(), "{rate:e}: mean {mean}");
+            assert!((variance - 1.0).abs() < 4.2 * (2.0 / N as f64).sqrt(), "{rate:e}: variance {variance}");
+        }
+        // Beyond 2¹⁰⁶ the deviation is less than half the distance of two numbers: all draws are the rate.
+        let model = Mixture::new(vec![1.0], Poisson::new(1, vec![1e100]).unwrap()).unwrap();
+        assert!(model.sample(0..100, 5).unwrap().0.iter().all(|&x| x == 1e100));
     }
 }

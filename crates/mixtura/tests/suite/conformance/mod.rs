@@ -71,7 +71,9 @@ fn plain(rounds: u64) -> Options {
 
 fn pass<F: Family>(engine: &Threads<'_, F>, model: &Mixture<F>, centre: &[f64]) -> Tally<F::Moments> {
     let (model, centre) = (model.clone(), centre.to_vec());
-    engine.run(&Pass { model, centre, assignment: Assignment::Soft, precision: Precision::Double }).unwrap()
+    engine
+        .run(&Pass { origin: None, model, centre, assignment: Assignment::Soft, precision: Precision::Double })
+        .unwrap()
 }
 
 fn no_floor(rows: &Rows<'_>) -> Floor {
@@ -325,7 +327,9 @@ fn assert_draws_are_the_same<F: Family>(rows: &Rows<'_>, model: &Mixture<F>) {
         let address = Address { seed, restart: 0, round: 1, purpose: Purpose::Label };
         let draw = |precision| {
             let (model, centre) = (model.clone(), engine.summary().centre.clone());
-            engine.run(&Pass { model, centre, assignment: Assignment::Sampled(address), precision }).unwrap()
+            engine
+                .run(&Pass { origin: None, model, centre, assignment: Assignment::Sampled(address), precision })
+                .unwrap()
         };
         let (narrow, wide) = (draw(Precision::Certified), draw(Precision::Double));
         assert_eq!(narrow.moments, wide.moments, "{} columns, seed {seed}", rows.n_columns());

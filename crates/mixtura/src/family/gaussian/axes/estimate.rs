@@ -9,10 +9,17 @@ use crate::family::{Family, Fate, Floor, Moments, Outcome};
 pub(super) fn about<A: Axes>(centres: &[f64], unit: &[f64], floor: &Floor) -> AxisGaussian<A> {
     let n = unit.len();
     let ridges = averages::<A>(n, |d| floor.ridge[d]);
-    let least: Vec<f64> = least::<A>(floor).iter().zip(&ridges).map(|(least, ridge)| least.max(*ridge)).collect();
     let widths = averages::<A>(n, |d| unit[d] * unit[d]);
-    let each = |variance: f64| widths.iter().zip(&least).map(move |(width, &least)| (variance * width).max(least));
-    let variances = neighbour_variances(centres, unit).into_iter().flat_map(each).collect();
+    let each = |(mean, variance): (&[f64], f64)| -> Vec<f64> {
+        let least = least::<A>(&floor.least_about(mean));
+        widths
+            .iter()
+            .zip(&ridges)
+            .zip(least)
+            .map(|((width, ridge), least)| (variance * width).max(least.max(*ridge)))
+            .collect()
+    };
+    let variances = centres.chunks_exact(n).zip(neighbour_variances(centres, unit)).flat_map(each).collect();
     AxisGaussian::of(n, centres.to_vec(), variances)
 }
 
@@ -24,10 +31,24 @@ fn averages<A: Axes>(n_columns: usize, of_column: impl Fn(usize) -> f64) -> Vec<
 }
 
 /// Least variances: a variance that columns share must suffice for the widest of them.
-fn least<A: Axes>(floor: &Floor) -> Vec<f64> {
-    let n_shared = floor.least.len() / A::n_variances(floor.least.len());
+fn least<A: Axes>(deviations: &[f64]) -> Vec<f64> {
+    let n_shared = deviations.len() / A::n_variances(deviations.len());
     let largest = |columns: &[f64]| columns.iter().map(|least| least * least).fold(0.0, f64::max);
-    floor.least.chunks_exact(n_shared).map(largest).collect()
+    deviations.chunks_exact(n_shared).map(largest).collect()
+}
+
+/// Whether each component is at the floor in one of some columns.
+pub(super) fn is_on_floor<A: Axes>(components: &AxisGaussian<A>, floor: &Floor, columns: &[usize]) -> Vec<bool> {
+    /// A clipped variance is the floor but for rounding.
+    const CLOSE: f64 = 1.0 + 1e-9;
+    let is_at = |k: usize| {
+        let least = least::<A>(&floor.least_about(components.mean(k)));
+        columns.iter().any(|&d| {
+            let least = least[d.min(least.len() - 1)];
+            least > 0.0 && components.variance(k, d) <= CLOSE * least
+        })
+    };
+    (0..components.n_components()).map(is_at).collect()
 }
 
 /// The update of every component, where its fate lets it.
@@ -54,9 +75,7 @@ pub(super) fn maximize<A: Axes>(
         let (estimated, variances, outcome) = estimate(previous, moments, k, n_rows, floor);
         mean.copy_from_slice(&estimated);
         outcomes[k] = outcome;
-        if outcome != Outcome::Kept {
-            next.variances[k * n_variances..][..n_variances].copy_from_slice(&variances);
-        }
+        next.variances[k * n_variances..][..n_variances].copy_from_slice(&variances);
     }
     // Only now are all other means known, from which a new component takes its width.
     if fates.iter().any(|fate| matches!(fate, Fate::Reseed(_))) {
@@ -79,7 +98,8 @@ fn estimate<A: Axes>(
     let n_shared = (n / A::n_variances(n)) as f64;
     let weight = moments.weight(component);
     let shift: Vec<f64> = moments.first(component).iter().map(|sum| sum / weight).collect();
-    let mean = moments.centre(component).iter().zip(&shift).map(|(centre, shift)| centre + shift).collect();
+    let mean: Vec<f64> = moments.centre(component).iter().zip(&shift).map(|(centre, shift)| centre + shift).collect();
+    let deviations = floor.least_about(&mean);
     let squares: Vec<f64> = moments.second(component).iter().map(|sum| sum / weight / n_shared).collect();
     let shifts = averages::<A>(n, |d| shift[d] * shift[d]);
     let ridges = averages::<A>(n, |d| floor.ridge[d]);
@@ -92,19 +112,24 @@ fn estimate<A: Axes>(
         }
     }
     let of_column = |d: usize| d.min(variances.len() - 1);
-    let recentred = (0..n).any(|d| is_lost(variances[of_column(d)], shift[d], d, floor));
+    let recentred = (0..n).any(|d| is_lost(variances[of_column(d)], shift[d], deviations[d], floor.scale[d]));
     if recentred {
         let added = averages::<A>(n, |d| noise(shift[d]));
         variances.iter_mut().zip(added).for_each(|(variance, noise)| *variance += n_shared * noise);
     }
     let mut clipped = false;
-    for (variance, least) in variances.iter_mut().zip(least::<A>(floor)) {
+    for (variance, least) in variances.iter_mut().zip(least::<A>(&deviations)) {
         clipped |= *variance < least;
         *variance = variance.max(least);
     }
-    // What is left of a difference within rounding of zero is no variance.
-    let is_sound = |(variance, square): (&f64, &f64)| variance.is_finite() && *variance > 4.0 * f64::EPSILON * square;
-    let outcome = if !variances.iter().zip(&squares).all(is_sound) {
+    // What is left of a difference within rounding of zero is no variance: the previous one stays.
+    let mut kept = false;
+    for ((variance, square), old) in variances.iter_mut().zip(&squares).zip(previous.variances(component)) {
+        if !(variance.is_finite() && *variance > 4.0 * f64::EPSILON * square) {
+            (*variance, kept) = (*old, true);
+        }
+    }
+    let outcome = if kept {
         Outcome::Kept
     } else if recentred {
         Outcome::Recentred

@@ -264,6 +264,10 @@ impl<A: Axes> Family for AxisGaussian<A> {
         estimate::maximize(self, moments, fates, floor)
     }
 
+    fn is_on_floor(&self, floor: &Floor, columns: &[usize]) -> Vec<bool> {
+        estimate::is_on_floor(self, floor, columns)
+    }
+
     fn reordered(&self, order: &[usize]) -> Self {
         let means = order.iter().flat_map(|&old| self.mean(old)).copied().collect();
         Self::of(self.n_columns, means, order.iter().flat_map(|&old| self.variances(old)).copied().collect())

@@ -2,7 +2,9 @@
 
 use super::super::matrix::{cholesky, for_components};
 use super::super::placement::is_far;
-use super::super::width::{neighbour_variances, raise_to_floor, widen_where_digits_are_lost};
+use super::super::width::{
+    is_at_floor, neighbour_variances, raise_to_floor, variances_alone, widen_where_digits_are_lost,
+};
 use super::{FullGaussian, FullMoments};
 use crate::family::{Family, Fate, Floor, Outcome};
 
@@ -11,12 +13,21 @@ use crate::family::{Family, Fate, Floor, Outcome};
 pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> FullGaussian {
     let n = unit.len();
     let mut covariances = vec![0.0; centres.len() * n];
-    for (covariance, variance) in covariances.chunks_exact_mut(n * n).zip(neighbour_variances(centres, unit)) {
-        for d in 0..n {
-            covariance[d * n + d] = (variance * unit[d] * unit[d]).max(floor.least_variance(d));
+    let each = centres.chunks_exact(n).zip(neighbour_variances(centres, unit));
+    for (covariance, (mean, variance)) in covariances.chunks_exact_mut(n * n).zip(each) {
+        for (d, least) in floor.least_variances(mean).into_iter().enumerate() {
+            covariance[d * n + d] = (variance * unit[d] * unit[d]).max(least);
         }
     }
     FullGaussian { n_columns: n, means: centres.to_vec(), covariances }
+}
+
+/// Whether each component is at the floor in some direction of the given columns.
+pub(super) fn is_on_floor(components: &FullGaussian, floor: &Floor, columns: &[usize]) -> Vec<bool> {
+    let n = components.n_columns;
+    for_components(components.n_components(), n, |k| {
+        is_at_floor(components.covariance(k), n, &floor.least_about(components.mean(k)), columns)
+    })
 }
 
 /// The update of every component (equations 1 and 3 of the paper), subject to Σ ⪰ F.
@@ -74,7 +85,7 @@ fn estimate(
 ) -> Estimated {
     let n = previous.n_columns;
     let (shift, mut covariance) = moments.shift_and_covariance(component);
-    let mean = moments.centre(component).iter().zip(&shift).map(|(centre, shift)| centre + shift).collect();
+    let mean: Vec<f64> = moments.centre(component).iter().zip(&shift).map(|(centre, shift)| centre + shift).collect();
     for i in 0..n {
         covariance[i * n + i] += floor.ridge[i];
     }
@@ -85,11 +96,15 @@ fn estimate(
             *entry = share * *entry + (1.0 - share) * old;
         }
     }
-    let recentred = widen_where_digits_are_lost(&mut covariance, &shift, floor);
-    let clipped = raise_to_floor(&mut covariance, n, floor);
+    let least = floor.least_about(&mean);
+    let recentred = widen_where_digits_are_lost(&mut covariance, &shift, &least, &floor.scale);
+    let clipped = raise_to_floor(&mut covariance, n, &least);
     // A pivot within rounding of zero is no variance.
     if cholesky(&covariance, n, 4.0 * n as f64 * f64::EPSILON).is_err() {
-        return Estimated { mean, covariance: None, outcome: Outcome::Kept };
+        let squares: Vec<f64> = (0..n).map(|d| covariance[d * n + d] + shift[d] * shift[d]).collect();
+        let covariance = variances_alone(&covariance, &squares, previous.covariance(component), &least);
+        let outcome = if covariance.is_some() { Outcome::Uncorrelated } else { Outcome::Kept };
+        return Estimated { mean, covariance, outcome };
     }
     let outcome = match (recentred, clipped) {
         (true, _) => Outcome::Recentred,

@@ -212,6 +212,10 @@ impl Family for FullGaussian {
         Some((0..moments.n_components()).flat_map(|component| moments.shift_and_covariance(component).1).collect())
     }
 
+    fn is_on_floor(&self, floor: &Floor, columns: &[usize]) -> Vec<bool> {
+        estimate::is_on_floor(self, floor, columns)
+    }
+
     fn reordered(&self, order: &[usize]) -> Self {
         Self {
             n_columns: self.n_columns,

@@ -2,7 +2,9 @@
 
 use super::super::matrix::cholesky;
 use super::super::placement::is_far;
-use super::super::width::{neighbour_variances, raise_to_floor, widen_where_digits_are_lost};
+use super::super::width::{
+    is_at_floor, neighbour_variances, raise_to_floor, variances_alone, widen_where_digits_are_lost,
+};
 use super::{TiedGaussian, TiedMoments};
 use crate::family::{Fate, Floor, Moments, Outcome};
 
@@ -11,11 +13,37 @@ pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> TiedGaussia
     let n = unit.len();
     let variances = neighbour_variances(centres, unit);
     let variance = variances.iter().sum::<f64>() / variances.len() as f64;
+    let shares = vec![1.0 / variances.len() as f64; variances.len()];
     let mut covariance = vec![0.0; n * n];
-    for d in 0..n {
-        covariance[d * n + d] = (variance * unit[d] * unit[d]).max(floor.least_variance(d));
+    for (d, least) in least_about_all(centres, &shares, floor).into_iter().enumerate() {
+        covariance[d * n + d] = (variance * unit[d] * unit[d]).max(least * least).max(floor.ridge[d]);
     }
     TiedGaussian { n_columns: n, means: centres.to_vec(), covariance }
+}
+
+/// The least deviations of a covariance that components of these means (K·D numbers) share: their mean square,
+/// by the share of the rows that each has, because so much does the rounding of a mean count in the covariance.
+fn least_about_all(means: &[f64], shares: &[f64], floor: &Floor) -> Vec<f64> {
+    let n = floor.least.len();
+    let mut squares = vec![0.0; n];
+    for (mean, share) in means.chunks_exact(n).zip(shares) {
+        for (square, least) in squares.iter_mut().zip(floor.least_about(mean)) {
+            *square += share * least * least;
+        }
+    }
+    // Without a limit that binds, the floor to the bit.
+    squares
+        .iter()
+        .zip(&floor.least)
+        .map(|(square, least)| if *square > 1.001 * least * least { square.sqrt() } else { *least })
+        .collect()
+}
+
+/// Whether the common covariance is at the floor in some direction of the given columns, for each component: the
+/// mixing weights are not known here, and the floor of all is what binds where no limit does.
+pub(super) fn is_on_floor(components: &TiedGaussian, floor: &Floor, columns: &[usize]) -> Vec<bool> {
+    let n = components.n_columns;
+    vec![is_at_floor(&components.covariance, n, &floor.least, columns); components.means.len() / n]
 }
 
 /// The update of every mean, where its fate lets it, and of the covariance they share.
@@ -46,12 +74,20 @@ pub(super) fn maximize(
         }
     }
     let mut covariance = pooled(moments, &shifts, floor);
-    let recentred: Vec<bool> =
-        shifts.iter().map(|shift| widen_where_digits_are_lost(&mut covariance, shift, floor)).collect();
-    let clipped = raise_to_floor(&mut covariance, n, floor);
+    let total: f64 = (0..fates.len()).map(|k| moments.weight(k)).sum();
+    let shares: Vec<f64> = (0..fates.len()).map(|k| moments.weight(k) / total).collect();
+    let least = least_about_all(&next.means, &shares, floor);
+    let widen = |shift: &Vec<f64>| widen_where_digits_are_lost(&mut covariance, shift, &least, &floor.scale);
+    let recentred: Vec<bool> = shifts.iter().map(widen).collect();
+    let clipped = raise_to_floor(&mut covariance, n, &least);
     // A pivot within rounding of zero is no variance.
     if cholesky(&covariance, n, 4.0 * n as f64 * f64::EPSILON).is_err() {
-        return (next, vec![Outcome::Kept; fates.len()]);
+        let squares: Vec<f64> = (0..n).map(|d| moments.second(d, d) / total).collect();
+        let Some(variances) = variances_alone(&covariance, &squares, &previous.covariance, &least) else {
+            return (next, vec![Outcome::Kept; fates.len()]);
+        };
+        next.covariance = variances;
+        return (next, vec![Outcome::Uncorrelated; fates.len()]);
     }
     let outcome = |k: usize| match fates[k] {
         Fate::Keep | Fate::Reseed(_) => Outcome::Done,

@@ -174,6 +174,10 @@ impl Family for TiedGaussian {
         estimate::maximize(self, moments, fates, floor)
     }
 
+    fn is_on_floor(&self, floor: &Floor, columns: &[usize]) -> Vec<bool> {
+        estimate::is_on_floor(self, floor, columns)
+    }
+
     fn reordered(&self, order: &[usize]) -> Self {
         let means = order.iter().flat_map(|&old| self.mean(old)).copied().collect();
         Self { means, ..self.clone() }

@@ -1,0 +1,142 @@
+//! Measures how a column spreads, whatever its extreme values are: quartiles, and a deviation of the values
+//! between two outer quantiles.
+
+use super::Rows;
+
+/// Distance between the quartiles of a standard normal distribution.
+const NORMAL_QUARTILE_RANGE: f64 = 1.349;
+/// Least share of the rows, at either end, whose values count as the outer quantile's.
+const OUTER_SHARE: f64 = 0.005;
+/// Rows at either end that count so at least, in a small sample: a handful of fill values ...
+const OUTER_ROWS: f64 = 3.0;
+/// ... but no more than this share.
+const LARGEST_OUTER_SHARE: f64 = 0.125;
+/// The scale of a column is at least this share of its deviation between the outer quantiles.
+///
+/// A column that is mostly one value has quartiles next to each other, and its scale would be that of the spike
+/// alone. See ADR 6 for what was measured.
+const DEVIATION_SHARE: f64 = 0.1;
+
+/// How a column spreads. Cost: a few selections.
+pub(super) struct Spread {
+    /// Lower weighted quartiles: what repeating rows as often as they weigh would give.
+    pub quartiles: [f64; 3],
+    /// The outer quantiles.
+    pub outer: [f64; 2],
+    /// Standard deviation with values beyond the outer quantiles moved there (winsorised).
+    deviation: f64,
+}
+
+impl Spread {
+    /// Of a column of a sample in which every row has a positive weight.
+    pub(super) fn of(sample: &Rows<'_>, column: usize) -> Self {
+        let value = |row| sample.raw(row, column);
+        let n = sample.n_rows();
+        match sample.weights() {
+            None => Self::of_values((0..n).map(value).collect()),
+            Some(weights) => Self::of_weighted((0..n).map(|row| (value(row), weights[row])).collect()),
+        }
+    }
+
+    /// A robust scale: that of the quartiles, or the deviation's if it is much larger; 0 if both are.
+    pub(super) fn scale(&self) -> f64 {
+        let of_quartiles = (self.quartiles[2] - self.quartiles[0]) / NORMAL_QUARTILE_RANGE;
+        if of_quartiles == 0.0 { self.deviation } else { of_quartiles.max(DEVIATION_SHARE * self.deviation) }
+    }
+
+    fn of_values(mut values: Vec<f64>) -> Self {
+        let n = values.len();
+        let mut at = |rank: usize| *values.select_nth_unstable_by(rank, f64::total_cmp).1;
+        let quartiles = [1, 2, 3].map(|quarter| at((quarter * n).div_ceil(4) - 1));
+        let outer_rank = (outer_share(n as f64) * n as f64).ceil() as usize - 1;
+        let outer = [at(outer_rank), at(n - 1 - outer_rank)];
+        // Sorted, so that the sum does not depend on how the rows stood.
+        values.sort_unstable_by(f64::total_cmp);
+        let deviation = deviation(values.into_iter().map(|x| (x, 1.0)), quartiles[1], outer);
+        Self { quartiles, outer, deviation }
+    }
+
+    fn of_weighted(mut values: Vec<(f64, f64)>) -> Self {
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let total: f64 = values.iter().map(|(_, weight)| weight).sum();
+        let squares: f64 = values.iter().map(|(_, weight)| weight * weight).sum();
+        // Whole weights count rows; others tell as much as so many equal ones (Kish 1965).
+        let is_whole = values.iter().all(|(_, weight)| weight.fract() == 0.0);
+        let n = if is_whole { total } else { total * total / squares };
+        let ascending = || values.iter();
+        let quartiles = [0.25, 0.5, 0.75].map(|share| quantile(ascending(), share * total));
+        let outer = outer_share(n) * total;
+        let outer = [quantile(ascending(), outer), quantile(ascending().rev(), outer)];
+        let deviation = deviation(values.iter().copied(), quartiles[1], outer);
+        Self { quartiles, outer, deviation }
+    }
+}
+
+/// Share of the rows beyond either outer quantile, of so many.
+fn outer_share(n: f64) -> f64 {
+    (OUTER_ROWS / n).clamp(OUTER_SHARE, LARGEST_OUTER_SHARE)
+}
+
+/// The value at which the running weight reaches `target`.
+fn quantile<'a>(mut values: impl Iterator<Item = &'a (f64, f64)> + Clone, target: f64) -> f64 {
+    let last = values.clone().last();
+    let mut reached = 0.0;
+    let found = values.find(|(_, weight)| {
+        reached += weight;
+        reached >= target
+    });
+    found.or(last).expect("invariant: rows of positive weight").0
+}
+
+/// Standard deviation of values moved to within two limits; summed about a value amid them, to save digits.
+fn deviation(values: impl Iterator<Item = (f64, f64)>, amid: f64, [low, high]: [f64; 2]) -> f64 {
+    let (mut total, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for (x, weight) in values {
+        let difference = x.clamp(low, high) - amid;
+        total += weight;
+        sum += weight * difference;
+        squares += weight * difference * difference;
+    }
+    let mean: f64 = sum / total;
+    (squares / total - mean * mean).max(0.0).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handful_of_fill_values_does_not_move_the_scale() {
+        // Two rows move a quartile by 2/n in rank; the quantiles of a sine rise by 2.2 per rank there, and the
+        // quartiles are 1.4 apart: 6.3/n, and the distance of neighbours.
+        for n in [30, 100, 1000, 5000] {
+            let mut values: Vec<f64> = (0..n).map(|i| (f64::from(i) * 0.7).sin()).collect();
+            let clean = Spread::of_values(values.clone()).scale();
+            values[3] = 1e16;
+            values[7] = 1e16;
+            let filled = Spread::of_values(values).scale();
+            assert!((filled / clean - 1.0).abs() < 10.0 / f64::from(n), "{n}: {filled} {clean}");
+        }
+    }
+
+    /// Mostly zeros, a tenth spread over thousands: quartiles next to each other.
+    #[test]
+    fn the_scale_of_a_column_that_is_mostly_one_value_was_that_of_the_spike() {
+        let values: Vec<f64> =
+            (0..1000).map(|i| if i % 10 == 0 { f64::from(i * 13) } else { f64::from(i % 4) }).collect();
+        let spread = Spread::of_values(values);
+        assert!(spread.quartiles[2] - spread.quartiles[0] <= 3.0);
+        assert!(spread.scale() > 1000.0 * DEVIATION_SHARE, "{}", spread.scale());
+    }
+
+    #[test]
+    fn the_deviation_is_that_of_values_moved_to_the_outer_quantiles() {
+        // Of 100 values three at either end count as the third: 2..=97.
+        let spread = Spread::of_values((0..100).map(f64::from).collect());
+        assert_eq!(spread.outer, [2.0, 97.0]);
+        let moved = (0..100).map(|i| f64::from(i).clamp(2.0, 97.0) - 49.5);
+        let expected = (moved.map(|x| x * x).sum::<f64>() / 100.0).sqrt();
+        assert!((spread.deviation - expected).abs() < 1e-12);
+        assert_eq!(spread.scale(), 50.0 / NORMAL_QUARTILE_RANGE);
+    }
+}
