@@ -122,7 +122,9 @@ impl TextReader {
         let n_pieces = PIECES_PER_THREAD * rayon::current_num_threads();
         let mut parsed: Vec<Result<Piece, Refused>> = Vec::new();
         let (mut chunk, mut next) = (Chunk::default(), Chunk::default());
-        chunk.fill(&[], &mut body, n_pieces * PIECE_BYTES, self.plan.dialect).map_err(|fault| self.failed(fault, 0))?;
+        chunk
+            .fill(&[], &mut body, n_pieces * PIECE_BYTES, self.plan.dialect)
+            .map_err(|fault| self.failed(fault, self.n_lines))?;
         while !chunk.bytes.is_empty() {
             if !self.plan.dialect.has_quotes && memchr(b'"', &chunk.bytes).is_some() {
                 self.plan.dialect.has_quotes = true;
@@ -287,7 +289,7 @@ impl Chunk {
                 return Err(Fault::LongLine);
             }
             // Twice as much each time, so that the search for the end starts over only a few times.
-            n_wanted = self.bytes.len().max(n_bytes).max(PIECE_BYTES);
+            n_wanted = self.bytes.len().max(n_bytes).max(PIECE_BYTES).min(LINE_LIMIT - self.bytes.len());
         }
     }
 }
@@ -370,7 +372,7 @@ mod tests {
         let mut chunk = Chunk::default();
         chunk.fill(b"0", &mut body, 8, PLAIN).unwrap();
         assert_eq!((chunk.bytes.len(), chunk.n_whole), (106, 106));
-        let mut body = stream(format!("{}\nrest", "1".repeat(PIECE_BYTES)));
+        let mut body = stream(format!("{}\n{}", "1".repeat(PIECE_BYTES), "2".repeat(PIECE_BYTES)));
         chunk.fill(b"0", &mut body, 8, PLAIN).unwrap();
         assert_eq!(chunk.n_whole, PIECE_BYTES + 2);
     }

@@ -251,7 +251,10 @@ mod tests {
             let mut ours = Vec::new();
             let mut rest = text.as_str();
             while !rest.is_empty() {
-                let length = dialect.record_length(rest.as_bytes()).unwrap_or(rest.len());
+                let length = dialect.record_length(rest.as_bytes());
+                // They differ in what an open quote at the end of a text does with its line end.
+                prop_assume!(length.is_some() || !rest.contains('"'));
+                let length = length.unwrap_or(rest.len());
                 let record = without_line_end(&rest.as_bytes()[..length]);
                 if !record.is_empty() {
                     ours.push(cells(dialect, std::str::from_utf8(record).unwrap()));
@@ -262,10 +265,6 @@ mod tests {
                 csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
             let theirs: Vec<Vec<String>> =
                 reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect();
-            // At the very end of a text they differ: an open quote keeps its line end in both, but we
-            // take off one that ends the text.
-            let is_open = dialect.record_length(format!("{text}\n").as_bytes()).is_none() || text.ends_with('"');
-            prop_assume!(!is_open && text.matches('"').count() % 2 == 0);
             prop_assert_eq!(ours, theirs);
         }
     }
