@@ -90,7 +90,8 @@ fn a_line_just_short_of_the_limit_is_read() {
     let path = folder.path("a.csv");
     let mut file = BufWriter::new(File::create(&path).unwrap());
     file.write_all(b"x,note\n1,\"").unwrap();
-    (0..40).for_each(|_| file.write_all(&[b'a'; 1 << 20]).unwrap());
+    let block = vec![b'a'; 1 << 20];
+    (0..40).for_each(|_| file.write_all(&block).unwrap());
     file.write_all(b"\"\n2,b\n").unwrap();
     file.flush().unwrap();
     assert_eq!(read_path(&path, &plain()).unwrap().rows.n_rows(), 2);

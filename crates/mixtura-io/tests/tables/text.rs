@@ -173,7 +173,7 @@ fn nothing_to_read_is_refused() {
 fn odd_texts_are_refused() {
     let words = "a.csv.gz: cannot read: invalid gzip header";
     assert_eq!(refusal("a.csv.gz", "x,y\n1,2\n3,4\n5,6\n", &plain()), words);
-    let packed = gzip(&b"x,y\n1.5,2.5\n".repeat(1000));
+    let packed = gzip(b"x,y\n1.5,2.5\n".repeat(1000));
     assert!(refusal("a.csv.gz", &packed[..packed.len() / 2], &plain()).starts_with("a.csv.gz: cannot read: "));
     assert_eq!(refusal("a.csv", b"\xff\xfex\0", &plain()), "a.csv: the text is UTF-16; save it as UTF-8");
     let options = ReadOptions { delimiter: Some(b'e'), ..plain() };

@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
-use self::layout::{BadCell, Layout, Watched};
+use self::layout::{Layout, Watched};
 use self::number::Refusal;
 use self::piece::{Piece, Plan, Reason, Refused};
 use self::record::Dialect;
@@ -208,14 +208,13 @@ impl TextReader {
             Reason::Cell { column, refusal, value } => refused_cell(place(column), refusal, value),
             Reason::LateNumber { column, value } => {
                 let at = self.watched.binary_search_by_key(&column, |watched| watched.column);
-                match at.ok().and_then(|at| self.watched[at].bad.clone()) {
-                    Some(BadCell { row, line, refusal, value }) => {
-                        refused_cell(Place { line: Some(line), ..header.place(row, column) }, refusal, value)
-                    }
-                    None => {
-                        self.late = Some(column);
-                        Error::LateNumber { place: place(column), value }
-                    }
+                if let Some(bad) = at.ok().and_then(|at| self.watched[at].bad.clone()) {
+                    let place = Place { line: Some(bad.line), ..header.place(bad.row, column) };
+                    refused_cell(place, bad.refusal, bad.value)
+                } else {
+                    let place = place(column);
+                    self.late = Some(column);
+                    Error::LateNumber { place, value }
                 }
             }
             Reason::NegativeWeight { column, value } => Error::NegativeWeight { place: place(column), value },
