@@ -1,20 +1,36 @@
 //! Reads the data that a subcommand works on, as its options say.
 
-use clap::Args;
-use mixtura::Rows;
-use mixtura_io::{Input, ModelFile, ReadOptions, Table};
+use clap::{Args, ValueEnum};
+use mixtura_io::{Input, Missing, ModelFile, ReadOptions, Table};
 
 use crate::talk;
 
 /// How to read a table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DataArguments {
-    /// The data: .csv, .tsv (also .gz), .parquet, .arrow, .feather, .npy, or - for CSV on standard input
+    /// The data: .csv, .tsv, .txt (also .gz, .zst), .parquet, .arrow, .feather, .npy, or - for standard input
     pub data: Input,
 
-    /// Columns to use, by name (or number from 1), separated by commas [default: all]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', help_heading = "Data")]
+    /// Columns to use, separated by commas: names, numbers from 1, ranges such as a..d or 2-5, patterns such as x*
+    /// [default: all that hold numbers]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
     pub columns: Option<Vec<String>>,
+
+    /// Columns to leave out, given as for --columns
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
+    pub exclude: Vec<String>,
+
+    /// Refuse columns without numbers instead of leaving them out
+    #[arg(long, help_heading = "Data")]
+    pub strict: bool,
+
+    /// Rows in which a cell is empty, NA or NaN: refuse them, or skip them
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = MissingArgument::Refuse, help_heading = "Data")]
+    pub missing: MissingArgument,
+
+    /// The decimal mark of a text file, . or , [default: guessed]
+    #[arg(long, value_name = "MARK", value_parser = decimal, help_heading = "Data")]
+    pub decimal: Option<u8>,
 
     /// The first line of a text file is data, not names
     #[arg(long, help_heading = "Data")]
@@ -25,6 +41,24 @@ pub(crate) struct DataArguments {
     pub delimiter: Option<u8>,
 }
 
+/// What to do with missing cells, as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MissingArgument {
+    /// Refuse the data, with the place of the first such cell
+    Refuse,
+    /// Leave such rows out and say how many
+    Skip,
+}
+
+impl From<MissingArgument> for Missing {
+    fn from(argument: MissingArgument) -> Self {
+        match argument {
+            MissingArgument::Refuse => Self::Refuse,
+            MissingArgument::Skip => Self::Skip,
+        }
+    }
+}
+
 fn delimiter(text: &str) -> Result<u8, String> {
     match text {
         "tab" | "\\t" => Ok(b'\t'),
@@ -33,35 +67,46 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+fn decimal(text: &str) -> Result<u8, String> {
+    match text {
+        "." | "point" => Ok(b'.'),
+        "," | "comma" => Ok(b','),
+        _ => Err("must be . or ,".into()),
+    }
+}
+
 impl DataArguments {
     /// Reads the table, with a column of weights and one of labels if they are asked for.
     pub(crate) fn read(&self, weights: Option<&String>, labels: Option<&String>) -> anyhow::Result<Table> {
-        self.read_with(&ReadOptions {
-            columns: self.columns.clone(),
-            weights: weights.cloned(),
-            labels: labels.cloned(),
-            ..self.options()
-        })
+        self.read_with(&ReadOptions { weights: weights.cloned(), labels: labels.cloned(), ..self.options() })
     }
 
-    /// Reads the columns that a model has: by name where both have names, else by position.
-    pub(crate) fn read_for(&self, model: &ModelFile, weights: Option<&String>) -> anyhow::Result<Rows<'static>> {
-        let named = !model.columns.is_empty() && self.columns.is_none();
-        let table = self.read_with(&ReadOptions {
-            columns: if named { Some(model.columns.clone()) } else { self.columns.clone() },
-            by_position_without_names: named,
-            weights: weights.cloned(),
-            ..self.options()
-        })?;
+    /// Reads the columns that a model has, in the model's order.
+    ///
+    /// Where both model and data have names, columns are matched by name; what `--columns` and
+    /// `--exclude` leave must then be the model's columns, in any order. Where one of them has no
+    /// names, columns are taken by position, and there must be as many.
+    pub(crate) fn read_for(&self, model: &ModelFile, weights: Option<&String>) -> anyhow::Result<Table> {
+        let expected = Some(model.columns.clone()).filter(|columns| !columns.is_empty());
+        let table = self.read_with(&ReadOptions { expected, weights: weights.cloned(), ..self.options() })?;
         let (n_model, n_data) = (model.model.n_columns(), table.rows.n_columns());
         if n_model != n_data {
             return Err(mixtura::Error::Width { n_model, n_data }.into());
         }
-        Ok(table.rows)
+        Ok(table)
     }
 
     fn options(&self) -> ReadOptions {
-        ReadOptions { has_header: !self.no_header, delimiter: self.delimiter, ..ReadOptions::default() }
+        ReadOptions {
+            columns: self.columns.clone(),
+            exclude: self.exclude.clone(),
+            strict: self.strict,
+            missing: self.missing.into(),
+            has_header: !self.no_header,
+            delimiter: self.delimiter,
+            decimal: self.decimal,
+            ..ReadOptions::default()
+        }
     }
 
     fn read_with(&self, options: &ReadOptions) -> anyhow::Result<Table> {

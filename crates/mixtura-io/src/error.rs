@@ -59,7 +59,7 @@ pub enum Error {
         file: String,
     },
     /// Neither the name of a file nor its beginning tells its format.
-    #[error("{file}: unknown extension {extension:?}, and not text")]
+    #[error("{file}: unknown extension {extension:?}")]
     Extension {
         /// The file.
         file: String,
@@ -107,7 +107,7 @@ pub enum Error {
         limit: usize,
     },
     /// The rows do not fit into memory.
-    #[error("{file}: the rows need more than the {:.1} GB of memory that are free", *limit as f64 / 1e9)]
+    #[error("{file}: the rows need more than the {} of memory that are free", size(*limit))]
     Memory {
         /// The file.
         file: String,
@@ -394,6 +394,12 @@ impl Error {
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// A number of bytes, for human eyes.
+fn size(n_bytes: u64) -> String {
+    let n_bytes = n_bytes as f64;
+    if n_bytes < 1e9 { format!("{:.1} MB", n_bytes / 1e6) } else { format!("{:.1} GB", n_bytes / 1e9) }
 }
 
 /// What to do about a missing cell.

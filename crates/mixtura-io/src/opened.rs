@@ -104,13 +104,16 @@ impl Opened {
             (None, Content::Table(found)) => Ok(found),
             (None, Content::Gzip | Content::Zstd) => Ok(Format::Text { delimiter: None }),
             (None, Content::Unknown) if is_like_text(&self.beginning) => Ok(Format::Text { delimiter: None }),
-            (None, Content::Unknown) => {
-                let extension = match input {
-                    Input::Path(path) => input::extension(path),
-                    Input::Stdin => String::new(),
-                };
-                Err(Error::Extension { file: self.name.clone(), extension, known: KNOWN })
-            }
+            (None, Content::Unknown) => Err(match input {
+                Input::Path(path) if self.is_repeatable() => {
+                    let extension = input::extension(path);
+                    Error::Extension { file: self.name.clone(), extension, known: KNOWN }
+                }
+                _ => {
+                    let reason = "neither text nor a format that is known by its first bytes".to_owned();
+                    Error::Unsupported { file: self.name.clone(), reason }
+                }
+            }),
         }
     }
 

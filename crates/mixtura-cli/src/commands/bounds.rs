@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     }
     let file = ModelFile::read(&arguments.model)?;
     let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
-    let rows = arguments.data.read_for(&file, None)?;
+    let rows = arguments.data.read_for(&file, None)?.rows;
     reading.finish_and_clear();
     interrupt::check()?;
     let sweeping = spinner("two sweeps of the rows".into(), arguments.quiet);

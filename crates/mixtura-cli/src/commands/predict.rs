@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
     let model_input = Input::Path(arguments.model.clone());
     output::check(&[arguments.output.as_ref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
-    let rows = arguments.data.read_for(&file, None)?;
+    let rows = arguments.data.read_for(&file, None)?.rows;
     let columns = if arguments.proba {
         TableColumns { names: (0..file.model.n_components()).map(|k| format!("p{k}")).collect(), label: None }
     } else {

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let model_input = Input::Path(arguments.model.clone());
     output::check(&[arguments.output.as_ref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
-    let rows = arguments.data.read_for(&file, arguments.weights.as_ref())?;
+    let rows = arguments.data.read_for(&file, arguments.weights.as_ref())?.rows;
     if arguments.per_row {
         per_row(arguments, &file.model, &rows)?;
         return Ok(ExitCode::SUCCESS);

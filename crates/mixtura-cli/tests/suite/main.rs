@@ -3,6 +3,7 @@
 mod bounds;
 mod compare;
 mod contract;
+mod data;
 mod paper;
 mod pipeline;
 mod real_data;

@@ -127,7 +127,7 @@ fn bad_models_are_refused() {
 #[test]
 fn bad_files_are_refused() {
     refused(&[], "fit nowhere.csv -k 1 -o m.json", 1, &["nowhere.csv", "No such file"]);
-    refused(&[("d.xlsx", "x")], "fit d.xlsx -k 1 -o m.json", 1, &["unknown extension \".xlsx\"", "hint: "]);
+    refused(&[("d.xlsx", "PK\u{3}\u{4}")], "fit d.xlsx -k 1 -o m.json", 1, &["a zip archive, such as .xlsx", "hint: "]);
     for name in ["d.parquet", "d.arrow", "d.npy", "d.csv.gz"] {
         refused(&[(name, "this is something else")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);
         refused(&[(name, "")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);

@@ -168,9 +168,10 @@ impl<T: Cell> Assembly<T> {
         let refuse = |source| match source {
             mixtura::Error::NotFinite { row, column, value } => {
                 let place = header.place(row, selection.data[column]);
-                match growing.first_null[column] == Some(row) {
-                    true => Error::EmptyCell { place },
-                    false => Error::NotFinite { place, value: value.to_string() },
+                if growing.first_null[column] == Some(row) {
+                    Error::EmptyCell { place }
+                } else {
+                    Error::NotFinite { place, value: value.to_string() }
                 }
             }
             mixtura::Error::Weight { row, weight } => {

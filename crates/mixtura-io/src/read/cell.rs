@@ -37,7 +37,10 @@ pub(super) fn from_integer(value: i128) -> (f64, bool) {
     (nearest, nearest as i128 == value)
 }
 
-/// Whether a text is a whole number, in digits only, that its nearest double is not.
+/// Whether a text is a whole number, in digits only, that its nearest double would change.
+///
+/// A double beyond 2^53 may have been written with the digits that tell it from others and zeros, as
+/// 100000000000000000000000 for 1e23; it comes back as it was.
 pub(super) fn is_inexact_integer(text: &[u8], nearest: f64) -> bool {
     let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     // Every whole number of up to 15 digits is a double.
@@ -46,8 +49,9 @@ pub(super) fn is_inexact_integer(text: &[u8], nearest: f64) -> bool {
     }
     let n_zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
     let significant = &digits[n_zeros..];
-    // A double that is a whole number is written with all its digits.
-    format!("{:.0}", nearest.abs()).as_bytes() != if significant.is_empty() { b"0" } else { significant }
+    let significant = if significant.is_empty() { b"0" } else { significant };
+    let magnitude = nearest.abs();
+    format!("{magnitude:.0}").as_bytes() != significant && format!("{magnitude}").as_bytes() != significant
 }
 
 #[cfg(test)]
@@ -81,7 +85,8 @@ mod tests {
             ("+9007199254740994", false),
             ("0000000000000000", false),
             ("0000000000000000000001", false),
-            ("100000000000000000000000", true),
+            ("100000000000000000000000", false),
+            ("100000000000000000000001", true),
             ("1180591620717411303424", false),
             ("9007199254740993.0", false),
             ("1e20", false),

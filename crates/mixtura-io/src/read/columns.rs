@@ -122,14 +122,13 @@ impl Selection {
     pub(super) fn new(header: &Header, options: &ReadOptions) -> Result<Self, Error> {
         let find = |wanted: &Option<String>| wanted.as_deref().map(|wanted| header.find(wanted)).transpose();
         let (weights, labels) = (find(&options.weights)?, find(&options.labels)?);
-        let (mut data, mut is_exact) = match &options.columns {
-            Some(selectors) => picked(header, selectors)?,
-            None => {
-                let is_data = |index: &usize| ![weights, labels].contains(&Some(*index));
-                let data: Vec<usize> = (0..header.n_columns).filter(is_data).collect();
-                let is_exact = vec![false; data.len()];
-                (data, is_exact)
-            }
+        let (mut data, mut is_exact) = if let Some(selectors) = &options.columns {
+            picked(header, selectors)?
+        } else {
+            let is_data = |index: &usize| ![weights, labels].contains(&Some(*index));
+            let data: Vec<usize> = (0..header.n_columns).filter(is_data).collect();
+            let is_exact = vec![false; data.len()];
+            (data, is_exact)
         };
         let mut is_excluded = vec![false; header.n_columns];
         for selector in &options.exclude {
@@ -183,11 +182,11 @@ impl Selection {
             if header.places.get(name).is_none_or(|places| places.second.is_none()) {
                 continue;
             }
-            if let Some(&first) = first_of.get(name.as_str()) {
-                if !(is_exact[first] && is_exact[column]) {
-                    let (file, name) = (header.file.clone(), name.clone());
-                    return Err(Error::AmbiguousColumn { file, name, first, second: column });
-                }
+            if let Some(&first) = first_of.get(name.as_str())
+                && !(is_exact[first] && is_exact[column])
+            {
+                let (file, name) = (header.file.clone(), name.clone());
+                return Err(Error::AmbiguousColumn { file, name, first, second: column });
             }
             first_of.entry(name).or_insert(column);
         }

@@ -1,7 +1,14 @@
 //! Makes files in a folder of their own and reads them, for the other tests.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use mixtura_io::{Error, Input, ReadOptions, Table, read};
 use tempfile::TempDir;
@@ -66,6 +73,58 @@ pub(crate) fn refusal(name: &str, bytes: impl AsRef<[u8]>, options: &ReadOptions
     let folder = Folder::new();
     let error = read_path(&folder.write(name, bytes), options).unwrap_err();
     folder.message(&error)
+}
+
+/// The first notice of a file, without the folder, and its rows.
+pub(crate) fn noticed(name: &str, bytes: impl AsRef<[u8]>, options: &ReadOptions) -> (Vec<String>, Vec<Vec<f64>>) {
+    let folder = Folder::new();
+    let table = read_path(&folder.write(name, bytes), options).unwrap();
+    let prefix = format!("{}/", folder.0.path().display());
+    (table.notices.iter().map(|notice| notice.replace(&prefix, "")).collect(), all_rows(&table))
+}
+
+pub(crate) fn gzip(text: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_ref()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The bytes of a NumPy array of doubles, given by rows, in C order and in Fortran order.
+pub(crate) fn numpy(rows: &[Vec<f64>]) -> [Vec<u8>; 2] {
+    let n_columns = rows[0].len();
+    let array = |order: &str, values: Vec<f64>| {
+        let shape = format!("({}, {n_columns})", rows.len());
+        let text = format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x02\x00".to_vec();
+        bytes.extend((text.len() as u32).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        bytes
+    };
+    let by_columns = (0..n_columns).flat_map(|column| rows.iter().map(move |row| row[column])).collect();
+    [array("False", rows.concat()), array("True", by_columns)]
+}
+
+/// A column of doubles, some of them null.
+pub(crate) fn column(values: &[Option<f64>]) -> ArrayRef {
+    Arc::new(Float64Array::from(values.to_vec()))
+}
+
+/// One table as Parquet, as an Arrow file and as an Arrow stream.
+pub(crate) fn columnar(columns: &[(&str, ArrayRef)]) -> [(&'static str, Vec<u8>); 3] {
+    let columns = columns.iter().map(|(name, array)| (*name, array.clone(), true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut parquet = parquet::arrow::ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    parquet.write(&batch).unwrap();
+    let mut file = FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    file.write(&batch).unwrap();
+    let mut stream = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    stream.write(&batch).unwrap();
+    [
+        ("a.parquet", parquet.into_inner().unwrap()),
+        ("a.arrow", file.into_inner().unwrap()),
+        ("a.arrows", stream.into_inner().unwrap()),
+    ]
 }
 
 /// A file that comes with the tests.

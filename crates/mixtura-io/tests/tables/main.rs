@@ -1,8 +1,13 @@
 //! Checks whole files: what is read, what is refused and with which words, and what is written.
 
+mod abuse;
 mod arrow;
+mod columns;
 mod damaged;
+mod exactness;
 mod fixture;
+mod formats;
+mod missing;
 mod npy;
 mod parquet;
 mod text;

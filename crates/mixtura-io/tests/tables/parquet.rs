@@ -68,7 +68,10 @@ fn columns_without_numbers_are_never_dropped_in_silence() {
     let hint =
         "pick columns of numbers with --columns: f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, flag and 1 more";
     let words = "types.parquet: column \"text\" has type Utf8, not a type of numbers";
-    assert_eq!(message("types.parquet", &ReadOptions::default()), (words.to_owned(), Some(hint.to_owned())));
+    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    assert_eq!(message("types.parquet", &strict), (words.to_owned(), Some(hint.to_owned())));
+    let table = read_path(&shipped("types.parquet"), &ReadOptions::default()).unwrap();
+    assert!(table.notices[0].ends_with(": left out 4 columns without numbers: text, category, time, list"));
     assert_eq!(message("types.parquet", &columns(&["f64", "text"])).0, words);
     let options = ReadOptions { weights: Some("text".into()), ..columns(&["f64"]) };
     assert_eq!(message("types.parquet", &options).0, words);

@@ -84,8 +84,7 @@ where
 /// Reads the data; with an initial model that names its columns, those.
 fn read(arguments: &FitArguments, start: Option<&ModelFile>) -> anyhow::Result<Table> {
     if let (Some(model), None) = (start, &arguments.labels) {
-        let rows = arguments.data.read_for(model, arguments.weights.as_ref())?;
-        return Ok(Table { rows, labels: None, notices: Vec::new() });
+        return arguments.data.read_for(model, arguments.weights.as_ref());
     }
     arguments.data.read(arguments.weights.as_ref(), arguments.labels.as_ref())
 }

@@ -287,8 +287,8 @@ fn marked(cell: &[u8]) -> Option<(u8, bool)> {
 
 /// The delimiter that stands most often in the first line outside quotes.
 ///
-/// If none does, spaces and tabs, provided that they divide all lines into the same number of cells; if
-/// tabs do not divide the lines evenly but spaces and tabs together do, these; else a comma.
+/// If none does, spaces and tabs, provided that they divide the first two lines into the same number of
+/// cells; the same if tabs alone do not divide the lines evenly; else a comma.
 fn guess_delimiter(text: &[u8], is_decimal_comma: bool, has_lone_carriage_returns: bool) -> Delimiter {
     let lines: Vec<&[u8]> = content_lines(text, GUESS_LINES);
     let counts = DELIMITERS.map(|delimiter| {
@@ -299,9 +299,9 @@ fn guess_delimiter(text: &[u8], is_decimal_comma: bool, has_lone_carriage_return
     });
     let most = counts.iter().max().copied().unwrap_or(0);
     let likeliest = counts.iter().position(|&count| count == most).map_or(b',', |which| DELIMITERS[which]);
-    let is_even = |delimiter| {
+    let is_even = |delimiter, most: usize| {
         let dialect = Dialect { delimiter, has_quotes: true, has_lone_carriage_returns: false };
-        let mut numbers = lines.iter().map(|line| dialect.split(line, 0, &mut Vec::new()));
+        let mut numbers = lines.iter().take(most).map(|line| dialect.split(line, 0, &mut Vec::new()));
         let first = numbers.next().unwrap_or(0);
         first > 1 && numbers.all(|number| number == first)
     };
@@ -314,10 +314,10 @@ fn guess_delimiter(text: &[u8], is_decimal_comma: bool, has_lone_carriage_return
                 };
                 !others.copied().any(|delimiter| occurs(&delimiter))
             }
-            b'\t' => !is_even(Delimiter::Byte(b'\t')),
+            b'\t' => !is_even(Delimiter::Byte(b'\t'), GUESS_LINES),
             _ => false,
         };
-    if may_be_whitespace && is_even(Delimiter::Whitespace) {
+    if may_be_whitespace && is_even(Delimiter::Whitespace, 2) {
         Delimiter::Whitespace
     } else if most == 0 && is_decimal_comma {
         Delimiter::Byte(b';')

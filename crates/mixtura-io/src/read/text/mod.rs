@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
-use self::layout::{BadCell, Layout, Watched};
+use self::layout::{Layout, Watched};
 use self::number::Refusal;
 use self::piece::{Piece, Plan, Reason, Refused};
 use self::record::Dialect;
@@ -122,7 +122,9 @@ impl TextReader {
         let n_pieces = PIECES_PER_THREAD * rayon::current_num_threads();
         let mut parsed: Vec<Result<Piece, Refused>> = Vec::new();
         let (mut chunk, mut next) = (Chunk::default(), Chunk::default());
-        chunk.fill(&[], &mut body, n_pieces * PIECE_BYTES, self.plan.dialect).map_err(|fault| self.failed(fault, 0))?;
+        chunk
+            .fill(&[], &mut body, n_pieces * PIECE_BYTES, self.plan.dialect)
+            .map_err(|fault| self.failed(fault, self.n_lines))?;
         while !chunk.bytes.is_empty() {
             if !self.plan.dialect.has_quotes && memchr(b'"', &chunk.bytes).is_some() {
                 self.plan.dialect.has_quotes = true;
@@ -206,14 +208,13 @@ impl TextReader {
             Reason::Cell { column, refusal, value } => refused_cell(place(column), refusal, value),
             Reason::LateNumber { column, value } => {
                 let at = self.watched.binary_search_by_key(&column, |watched| watched.column);
-                match at.ok().and_then(|at| self.watched[at].bad.clone()) {
-                    Some(BadCell { row, line, refusal, value }) => {
-                        refused_cell(Place { line: Some(line), ..header.place(row, column) }, refusal, value)
-                    }
-                    None => {
-                        self.late = Some(column);
-                        Error::LateNumber { place: place(column), value }
-                    }
+                if let Some(bad) = at.ok().and_then(|at| self.watched[at].bad.clone()) {
+                    let place = Place { line: Some(bad.line), ..header.place(bad.row, column) };
+                    refused_cell(place, bad.refusal, bad.value)
+                } else {
+                    let place = place(column);
+                    self.late = Some(column);
+                    Error::LateNumber { place, value }
                 }
             }
             Reason::NegativeWeight { column, value } => Error::NegativeWeight { place: place(column), value },
@@ -287,7 +288,7 @@ impl Chunk {
                 return Err(Fault::LongLine);
             }
             // Twice as much each time, so that the search for the end starts over only a few times.
-            n_wanted = self.bytes.len().max(n_bytes).max(PIECE_BYTES);
+            n_wanted = self.bytes.len().max(n_bytes).max(PIECE_BYTES).min(LINE_LIMIT - self.bytes.len());
         }
     }
 }
@@ -370,7 +371,7 @@ mod tests {
         let mut chunk = Chunk::default();
         chunk.fill(b"0", &mut body, 8, PLAIN).unwrap();
         assert_eq!((chunk.bytes.len(), chunk.n_whole), (106, 106));
-        let mut body = stream(format!("{}\nrest", "1".repeat(PIECE_BYTES)));
+        let mut body = stream(format!("{}\n{}", "1".repeat(PIECE_BYTES), "2".repeat(PIECE_BYTES)));
         chunk.fill(b"0", &mut body, 8, PLAIN).unwrap();
         assert_eq!(chunk.n_whole, PIECE_BYTES + 2);
     }

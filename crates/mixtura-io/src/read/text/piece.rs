@@ -212,9 +212,10 @@ impl Plan {
         Some(at)
     }
 
-    /// Passes over a blank line; in a table of one column it is an empty cell if a row follows.
+    /// Passes over a blank line; in a table of one column it is an empty cell if a row follows, unless
+    /// rows with empty cells are to be skipped: then it is no row at all.
     pub(super) fn pass_blank(&self, line: u64, piece: &mut Piece) {
-        if self.n_columns() == 1 {
+        if self.n_columns() == 1 && self.missing == Missing::Refuse {
             piece.blank = piece.blank.or(Some(line));
         }
     }

@@ -31,7 +31,7 @@ pub(super) struct Dialect {
 
 impl Dialect {
     /// The length of the first record with its line end, if that is in the text.
-    pub(super) fn record_length(&self, text: &[u8]) -> Option<usize> {
+    pub(super) fn record_length(self, text: &[u8]) -> Option<usize> {
         match self.delimiter {
             Delimiter::Byte(delimiter) if self.has_quotes && text.first() != Some(&COMMENT) => {
                 self.quoted_length(text, delimiter)
@@ -40,7 +40,7 @@ impl Dialect {
         }
     }
 
-    fn line_length(&self, text: &[u8]) -> Option<usize> {
+    fn line_length(self, text: &[u8]) -> Option<usize> {
         if !self.has_lone_carriage_returns {
             return memchr(b'\n', text).map(|end| end + 1);
         }
@@ -48,7 +48,7 @@ impl Dialect {
         self.after_line_end(text, end)
     }
 
-    fn quoted_length(&self, text: &[u8], delimiter: u8) -> Option<usize> {
+    fn quoted_length(self, text: &[u8], delimiter: u8) -> Option<usize> {
         let mut at = 0;
         loop {
             // A quote opens a cell only where the cell begins.
@@ -70,7 +70,7 @@ impl Dialect {
     }
 
     /// The place after the line end at `at`, if one stands there whole.
-    fn after_line_end(&self, text: &[u8], at: usize) -> Option<usize> {
+    fn after_line_end(self, text: &[u8], at: usize) -> Option<usize> {
         match &text[at..] {
             [b'\n', ..] => Some(at + 1),
             [b'\r', b'\n', ..] => Some(at + 2),
@@ -81,7 +81,7 @@ impl Dialect {
     }
 
     /// Line ends within a text.
-    pub(super) fn count_lines(&self, text: &[u8]) -> u64 {
+    pub(super) fn count_lines(self, text: &[u8]) -> u64 {
         let n_feeds = memchr_iter(b'\n', text).count();
         if !self.has_lone_carriage_returns {
             return n_feeds as u64;
@@ -91,7 +91,7 @@ impl Dialect {
     }
 
     /// Splits a record without its line end; at most `most` cells are kept, but all are counted.
-    pub(super) fn split<'a>(&self, record: &'a [u8], most: usize, cells: &mut Vec<Cow<'a, [u8]>>) -> usize {
+    pub(super) fn split<'a>(self, record: &'a [u8], most: usize, cells: &mut Vec<Cow<'a, [u8]>>) -> usize {
         cells.clear();
         let mut n_cells = 0;
         let mut keep = |cell: Cow<'a, [u8]>| {
@@ -132,12 +132,11 @@ fn closing_quote(text: &[u8], open: usize) -> Option<usize> {
 fn split_quoted<'a>(record: &'a [u8], delimiter: u8, mut keep: impl FnMut(Cow<'a, [u8]>)) {
     let mut rest = record;
     loop {
-        let (cell, n_bytes) = match rest.first() {
-            Some(b'"') => quoted_cell(rest, |byte| byte == delimiter),
-            _ => {
-                let end = memchr(delimiter, rest).unwrap_or(rest.len());
-                (Cow::Borrowed(&rest[..end]), end)
-            }
+        let (cell, n_bytes) = if rest.first() == Some(&b'"') {
+            quoted_cell(rest, |byte| byte == delimiter)
+        } else {
+            let end = memchr(delimiter, rest).unwrap_or(rest.len());
+            (Cow::Borrowed(&rest[..end]), end)
         };
         keep(cell);
         match rest.get(n_bytes..) {
@@ -251,7 +250,10 @@ mod tests {
             let mut ours = Vec::new();
             let mut rest = text.as_str();
             while !rest.is_empty() {
-                let length = dialect.record_length(rest.as_bytes()).unwrap_or(rest.len());
+                let length = dialect.record_length(rest.as_bytes());
+                // They differ in what an open quote at the end of a text does with its line end.
+                prop_assume!(length.is_some() || !rest.contains('"'));
+                let length = length.unwrap_or(rest.len());
                 let record = without_line_end(&rest.as_bytes()[..length]);
                 if !record.is_empty() {
                     ours.push(cells(dialect, std::str::from_utf8(record).unwrap()));
@@ -262,10 +264,6 @@ mod tests {
                 csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
             let theirs: Vec<Vec<String>> =
                 reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect();
-            // At the very end of a text they differ: an open quote keeps its line end in both, but we
-            // take off one that ends the text.
-            let is_open = dialect.record_length(format!("{text}\n").as_bytes()).is_none() || text.ends_with('"');
-            prop_assume!(!is_open && text.matches('"').count() % 2 == 0);
             prop_assert_eq!(ours, theirs);
         }
     }
