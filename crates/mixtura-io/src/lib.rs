@@ -23,6 +23,7 @@ mod error;
 pub mod memory;
 mod model;
 mod place;
+mod words;
 
 #[cfg(feature = "tables")]
 mod input;
