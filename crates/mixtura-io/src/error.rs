@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::words::{MISSING_HINT, available_columns, listed, number_hint, size};
 use crate::{Column, Place};
-
-/// How many column names a message lists before it says how many more there are.
-const N_LISTED: usize = 12;
 
 /// Why a table could not be read or written.
 ///
@@ -396,76 +394,6 @@ impl Error {
     }
 }
 
-/// A number of bytes, for human eyes.
-fn size(n_bytes: u64) -> String {
-    let n_bytes = n_bytes as f64;
-    if n_bytes < 1e9 { format!("{:.1} MB", n_bytes / 1e6) } else { format!("{:.1} GB", n_bytes / 1e9) }
-}
-
-/// What to do about a missing cell.
-const MISSING_HINT: &str = "leave such rows out with --missing skip, or fill the cells first";
-
-fn available_columns(available: &[String], n_columns: usize) -> String {
-    if available.is_empty() {
-        format!("the columns have no names; ask for them by number, 1 to {n_columns}")
-    } else {
-        format!("the columns are {}", listed(available))
-    }
-}
-
-/// What to do about a cell that is not a number, by what it looks like.
-fn number_hint(value: &str) -> &'static str {
-    let is_number = |text: &str| text.parse::<f64>().is_ok();
-    if matches!(value.to_ascii_lowercase().as_str(), "na" | "n/a" | "null") {
-        MISSING_HINT
-    } else if has_thousands_separators(value) {
-        "write numbers without thousands separators; a decimal comma needs --decimal ,"
-    } else if value.contains(',') && is_number(&value.replacen(',', ".", 1)) {
-        "numbers with a decimal comma need --decimal ,"
-    } else if is_number(value) {
-        "numbers with a decimal point need --decimal ."
-    } else {
-        "pick columns of numbers with --columns; another separator needs --delimiter"
-    }
-}
-
-/// Whether a text would be a number with other marks: a decimal comma or point, or thousands separators.
-#[cfg(feature = "tables")]
-pub(crate) fn looks_like_other_number(value: &str) -> bool {
-    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
-    let is_decimal = |mark: &str| value.replacen(mark, ".", 1).parse::<f64>().is_ok();
-    has_digit && (has_thousands_separators(value) || is_decimal(",") || is_decimal("."))
-}
-
-/// Whether a text is a number with its digits in groups of three, such as `1.234,5` or `1 234`.
-fn has_thousands_separators(value: &str) -> bool {
-    let value = value.trim_start_matches(['+', '-']);
-    let is_separator = |c: char| matches!(c, ',' | '.' | ' ' | '\'' | '’' | '_' | '\u{a0}' | '\u{202f}');
-    let Some(separator) = value.chars().find(|&c| is_separator(c)) else {
-        return false;
-    };
-    let (whole, fraction) = match value.rfind([',', '.']) {
-        Some(mark) if !value[mark..].starts_with(separator) => (&value[..mark], &value[mark + 1..]),
-        _ => (value, ""),
-    };
-    let mut groups = whole.split(separator);
-    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
-    let first = groups.next().unwrap_or_default();
-    (1..=3).contains(&first.len())
-        && is_digits(first)
-        && is_digits(fraction)
-        && groups.all(|group| group.len() == 3 && is_digits(group))
-}
-
-/// Names in a message: all, or the first and how many more.
-pub(crate) fn listed(names: &[String]) -> String {
-    let text = names.iter().take(N_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(N_LISTED) {
-        0 => text,
-        n_more => format!("{text} and {n_more} more"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -485,18 +413,6 @@ mod tests {
             error.hint().as_deref(),
             Some("did you mean \"x1\"? the columns are x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 3 more")
         );
-    }
-
-    #[test]
-    fn thousands_separators_are_named() {
-        for value in ["1.234,5", "1,234.5", "1 234", "1'234", "-1,234,567", "1\u{202f}234,5"] {
-            assert!(number_hint(value).contains("thousands"), "{value}");
-        }
-        for value in ["1,5", "12,34", "abc", "1.2.3", "2020-01-01", "10:30", ",", "'"] {
-            assert!(!number_hint(value).contains("thousands"), "{value}");
-        }
-        assert!(number_hint("1,5").contains("--decimal ,"));
-        assert!(number_hint("NA").contains("--missing skip"));
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod model;
 mod place;
 mod target;
 mod temporary;
+mod words;
 
 #[cfg(feature = "tables")]
 mod input;

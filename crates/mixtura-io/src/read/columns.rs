@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::selector::Picked;
-use crate::error::listed;
+use crate::words::listed;
 use crate::{Column, Error, Place, ReadOptions};
 
 /// Most columns of a table: far more than any fit can use, and few enough to keep a list of them.
@@ -141,8 +141,11 @@ impl Selection {
         is_exact.retain(|_| kept.next().unwrap_or(true));
         data.retain(|&column| !is_excluded[column]);
         if let Some(expected) = options.expected.as_ref().filter(|_| !header.names.is_empty()) {
-            let is_picked = options.columns.is_some() || !options.exclude.is_empty();
-            data = matched(header, expected, is_picked.then_some(&data))?;
+            let found = matched(header, expected, options.columns.is_some().then_some(&data))?;
+            if found.iter().any(|&column| is_excluded[column]) {
+                return Err(other_columns(header, expected, &data));
+            }
+            data = found;
             is_exact = vec![true; data.len()];
         }
         if data.is_empty() {
@@ -263,12 +266,13 @@ fn matched(header: &Header, expected: &[String], picked: Option<&Vec<usize>>) ->
     };
     match found {
         Ok(found) if sorted(&found) == sorted(picked) => Ok(found),
-        _ => Err(Error::OtherColumns {
-            file: header.file.clone(),
-            picked: header.names_of(picked),
-            expected: expected.to_vec(),
-        }),
+        _ => Err(other_columns(header, expected, picked)),
     }
+}
+
+fn other_columns(header: &Header, expected: &[String], picked: &[usize]) -> Error {
+    let (file, picked) = (header.file.clone(), header.names_of(picked));
+    Error::OtherColumns { file, picked, expected: expected.to_vec() }
 }
 
 #[cfg(test)]
@@ -342,6 +346,13 @@ mod tests {
         assert_eq!(expecting(&["[!b]"]).unwrap().data, [2, 0]);
         let words = "a.csv: the columns picked are a, b, but c, a are expected";
         assert_eq!(expecting(&["a", "b"]).unwrap_err().to_string(), words);
+        let excluding = |exclude: &str| {
+            let expected = Some(vec!["c".into(), "a".into()]);
+            Selection::new(&header, &ReadOptions { exclude: vec![exclude.into()], expected, ..ReadOptions::default() })
+        };
+        assert_eq!(excluding("b").unwrap().data, [2, 0]);
+        let words = "a.csv: the columns picked are b, c, but c, a are expected";
+        assert_eq!(excluding("a").unwrap_err().to_string(), words);
         let unnamed = Header::new("a.npy".into(), Vec::new(), 2);
         let options = ReadOptions { expected: Some(vec!["c".into(), "a".into()]), ..ReadOptions::default() };
         assert_eq!(Selection::new(&unnamed, &options).unwrap().data, [0, 1]);

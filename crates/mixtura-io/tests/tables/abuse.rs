@@ -84,6 +84,16 @@ fn more_rows_than_memory_are_refused_and_not_killed() {
 }
 
 #[test]
+fn names_with_line_ends_are_read_however_long() {
+    let folder = Folder::new();
+    let name = "a longer name\n".repeat(20_000);
+    let table = read_path(&folder.write("a.csv", format!("x,\"{name}\"\n1,2\n")), &plain()).unwrap();
+    assert_eq!(table.rows.names(), ["x", name.trim()]);
+    let open = format!("x,\"y\n{}", "1,2\n".repeat(20_000_000));
+    assert_eq!(refusal("a.csv", open, &plain()), "a.csv: line 1: longer than 64 MiB");
+}
+
+#[test]
 fn a_line_just_short_of_the_limit_is_read() {
     // Beginning to look for the end of a record starts over only a few times, so this takes no time.
     let folder = Folder::new();

@@ -158,6 +158,15 @@ fn refusals_far_into_a_file_keep_their_place() {
 }
 
 #[test]
+fn the_second_of_two_bad_cells_was_reported_with_a_wrong_row() {
+    // The second stands in the chunk that is parsed while the first is found.
+    let text = format!("x,y\n1,first\n{}1,second\n{}", "1.25,2.5\n".repeat(200_000), "1.25,2.5\n".repeat(200_000));
+    let words = "a.csv: row 1, line 2, column \"y\": value \"first\" is not a number";
+    assert_eq!(refusal("a.csv", &text, &plain()), words);
+    assert_eq!(refusal("a.csv", text.replacen("1.25", "\"1.25\"", 1), &plain()), words);
+}
+
+#[test]
 fn nothing_to_read_is_refused() {
     assert_eq!(refusal("a.csv", "", &plain()), "a.csv: the file is empty");
     assert_eq!(refusal("a.csv", "\n\n", &plain()), "a.csv: the file is empty");

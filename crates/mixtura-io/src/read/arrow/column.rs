@@ -18,7 +18,10 @@ use flatbuffers::FlatBufferBuilder;
 use super::super::arrays::{PIECE_ROWS, Piece};
 use super::extent::{Extent, extents};
 use super::source::{Message, Source, first_line};
-use crate::Error;
+use crate::{Error, memory};
+
+/// Buffers of more bytes are compared with the memory that is free; to look that up for each would take time.
+const LARGE_BYTES: usize = 64 << 20;
 
 /// Where buffers are put in memory: at multiples of this.
 const ALIGNMENT: u64 = 64;
@@ -233,7 +236,9 @@ fn refuse_beyond_memory(batch: &RecordBatch, body: &[u8]) -> Result<(), ArrowErr
             continue;
         };
         let n_bytes = usize::try_from(i64::from_le_bytes(*prefix)).unwrap_or(0);
-        if Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
+        let is_beyond =
+            n_bytes > LARGE_BYTES && memory::available().is_some_and(|n_available| n_bytes as u64 > n_available);
+        if is_beyond || Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
             let reason = format!("a compressed buffer is said to hold {n_bytes} bytes");
             return Err(ArrowError::MemoryError(reason));
         }

@@ -25,6 +25,8 @@ pub(super) struct Source {
     pub(super) prefix: Vec<u8>,
     /// Bytes of the prefix that are whole lines.
     pub(super) n_whole: usize,
+    /// Whether the prefix is all there is.
+    pub(super) is_whole: bool,
     rest: Box<dyn Read + Send>,
 }
 
@@ -61,7 +63,7 @@ impl Source {
         }
         let last_end = prefix.iter().rposition(|&byte| byte == b'\n' || byte == b'\r').map_or(0, |end| end + 1);
         let n_whole = if has_ended { prefix.len() } else { last_end };
-        Ok(Self { prefix, n_whole, rest })
+        Ok(Self { prefix, n_whole, is_whole: has_ended, rest })
     }
 
     /// The text from a place in its beginning on.
@@ -108,8 +110,8 @@ impl Packing {
 
 /// The beginning of a text, and whether that is all of it.
 ///
-/// It is longer than usual if lines are, so that there are some rows to judge the columns by. It ends
-/// early at a byte that no text has.
+/// It is longer than usual if lines are, so that there are some rows to judge the columns by, or if it
+/// would end within quotes, perhaps in the first record. It ends early at a byte that no text has.
 fn beginning(text: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
     let mut prefix = Vec::new();
     loop {
@@ -119,7 +121,8 @@ fn beginning(text: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
         let has_ended = prefix.len() < n_before + n_wanted;
         let added = &prefix[n_before..];
         let n_lines = memchr_iter(b'\n', &prefix).count().max(memchr_iter(b'\r', &prefix).count());
-        if has_ended || n_lines >= PREFIX_LINES || prefix.len() >= LINE_LIMIT || memchr(0, added).is_some() {
+        let is_enough = n_lines >= PREFIX_LINES && memchr_iter(b'"', &prefix).count().is_multiple_of(2);
+        if has_ended || is_enough || prefix.len() >= LINE_LIMIT || memchr(0, added).is_some() {
             return Ok((prefix, has_ended));
         }
     }
