@@ -41,7 +41,7 @@ pub use driver::{Algorithm, Fit, Options, fit, fit_rows};
 pub use error::Error;
 pub use family::gaussian::{DiagonalGaussian, FullGaussian, SphericalGaussian, TiedGaussian};
 pub use family::poisson::Poisson;
-pub use model::{Mixture, Score};
+pub use model::{Criteria, Mixture, Score};
 pub use rows::Rows;
 pub use start::Start;
 
