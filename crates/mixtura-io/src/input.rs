@@ -70,10 +70,10 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
     Ok(opened)
 }
 
-/// The extension in lower case with its dot, together with the one before a `.gz`.
+/// The extension in lower case with its dot, together with the one before a `.gz` or `.zst`.
 pub(crate) fn extension(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
     match plain.rfind('.') {
         Some(dot) => name[dot..].to_owned(),
         None => name[plain.len()..].to_owned(),

@@ -29,6 +29,8 @@ mod temporary;
 #[cfg(feature = "tables")]
 mod input;
 #[cfg(feature = "tables")]
+mod original;
+#[cfg(feature = "tables")]
 mod read;
 #[cfg(feature = "tables")]
 mod table;
@@ -47,7 +49,8 @@ pub use temporary::remove_temporaries;
 #[cfg(feature = "tables")]
 pub use {
     input::Input,
+    original::{CellForm, OriginalRows, Originals, Spooled},
     read::read,
     table::{LabelColumn, ReadOptions, Table},
-    write::{TableColumns, TableWriter},
+    write::{Cells, ColumnKind, TableColumn, TableColumns, TableLayout, TableWriter, cell_form},
 };

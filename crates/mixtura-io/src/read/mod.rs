@@ -5,9 +5,9 @@ mod arrow;
 mod cell;
 mod columns;
 mod labels;
-mod npy;
+pub(crate) mod npy;
 mod parquet;
-mod text;
+pub(crate) mod text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

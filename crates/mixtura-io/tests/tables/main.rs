@@ -4,6 +4,7 @@ mod arrow;
 mod damaged;
 mod fixture;
 mod npy;
+mod originals;
 mod parquet;
 mod text;
 mod write;

@@ -56,6 +56,31 @@ pub(super) fn read(input: &Input, options: &ReadOptions, delimiter: Option<u8>) 
     text.assembly.finish(options)
 }
 
+/// A text whose cells are wanted as they stand.
+pub(crate) struct TextCells {
+    /// Names of the columns; made up for a text without a header.
+    pub(crate) names: Vec<String>,
+    pub(crate) delimiter: u8,
+    /// The text after the header.
+    pub(crate) body: Box<dyn Read + Send>,
+}
+
+/// Opens a text as [`read`] does, for someone who splits it into cells.
+pub(crate) fn open_cells(input: &Input, options: &ReadOptions, delimiter: Option<u8>) -> Result<TextCells, Error> {
+    let source = Source::open(input, options.delimiter.or(delimiter))?;
+    let first = source.first_record(options.has_header);
+    let first = first.map_err(|source| Error::Read { file: input.to_string(), source })?;
+    if first.cells.is_empty() {
+        return Err(Error::Empty { file: input.to_string() });
+    }
+    let named = |(column, cell): (usize, &Vec<u8>)| match name(cell) {
+        name if options.has_header && !name.is_empty() => name,
+        _ => format!("column {}", column + 1),
+    };
+    let names = first.cells.iter().enumerate().map(named).collect();
+    Ok(TextCells { names, delimiter: source.delimiter, body: Box::new(source.into_body(first.n_bytes)) })
+}
+
 fn name(cell: &[u8]) -> String {
     String::from_utf8_lossy(cell.trim_ascii()).into_owned()
 }
