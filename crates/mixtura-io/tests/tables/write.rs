@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type};
-use arrow_array::RecordBatch;
 use mixtura_io::{
     AtomicFile, Cells, Error, ReadOptions, TableColumn, TableColumns, TableLayout, TableWriter, same_file, write_file,
 };
