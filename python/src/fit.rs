@@ -108,7 +108,13 @@ pub(crate) fn fit_once(
             reason: ended.reason.into(),
             mean_log_likelihood: lag.is_none().then_some(likelihood),
             lower_bound: lag.filter(|_| ended.rounds > 0).map(|_| likelihood),
+            rows: None,
+            total_weight: None,
+            free_parameters: None,
+            aic: None,
+            bic: None,
             restarts: lag.is_none().then_some(likelihood).into_iter().collect(),
+            restarts_asked: None,
             events: ended.events.clone(),
         };
         Ok(Found {

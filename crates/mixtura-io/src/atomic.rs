@@ -55,10 +55,10 @@ impl AtomicFile {
         let failed = |source| Error::Write { file: path.to_owned(), source };
         let (output, temporary) = match Destination::of(path)? {
             Destination::Direct => (Output::Unopened(path.to_owned()), None),
-            Destination::File { file: target, folder, existing } => {
+            Destination::File { file: target, folder, permissions } => {
                 let (temporary, file) = Temporary::file(&folder).map_err(failed)?;
-                if let Some(metadata) = existing {
-                    file.set_permissions(metadata.permissions()).map_err(failed)?;
+                if let Some(permissions) = permissions {
+                    file.set_permissions(permissions).map_err(failed)?;
                 }
                 (Output::Open(file), Some((temporary, target)))
             }

@@ -326,6 +326,22 @@ pub enum Error {
         /// The path.
         file: PathBuf,
     },
+    /// Columns of the data were to be kept in an array of numbers.
+    #[error("{}: an NPY array cannot hold the columns of the data", file.display())]
+    OriginalsInNpy {
+        /// The output file.
+        file: PathBuf,
+    },
+    /// A table has fewer rows than when it was read first.
+    #[error("{file}: {n_found} rows, but {n_expected} when it was read first")]
+    FewerRows {
+        /// The file.
+        file: String,
+        /// Rows there are now.
+        n_found: usize,
+        /// Rows asked for by then.
+        n_expected: usize,
+    },
     /// The library refused the rows as a whole.
     #[error("{file}: {source}")]
     Rows {
@@ -354,6 +370,8 @@ impl Error {
                 return Some(format!("pick columns of numbers with --columns: {}", listed(numeric)));
             }
             Self::NoFolder { .. } => "make the folder first",
+            Self::OriginalsInNpy { .. } => "write .csv, .parquet or .arrow",
+            Self::FewerRows { .. } => "the file must not change while it is read",
             Self::NotFolder { .. } => "name a folder, or a place where one can be made",
             Self::Empty { .. } | Self::NoRows { .. } => "a table needs at least one row of numbers",
             Self::NoColumns { .. } => "name the columns of data with --columns",

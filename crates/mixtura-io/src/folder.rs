@@ -1,7 +1,6 @@
 //! Makes folders of output appear whole: written aside, then put in place by one swap where that is possible.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
@@ -126,7 +125,7 @@ impl OutputFolder {
             aside.place(|aside| merge(aside, &target, &files, &*is_ours)).map_err(failed)?;
             sync_folder(&target);
         } else {
-            aside.place(|aside| replace(aside, &target, &*is_ours)).map_err(failed)?;
+            aside.place(|aside| replace(aside, &target, &files, &*is_ours)).map_err(failed)?;
         }
         sync_folder(&beside);
         Ok(())
@@ -200,8 +199,11 @@ fn folders(files: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Exchanges an old folder for the new one beside it; the old one ends up where the new one was.
-fn replace(aside: &Path, target: &Path, is_ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
-    let old = exchange(aside, target)?;
+fn replace(aside: &Path, target: &Path, files: &[PathBuf], is_ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+    // Something may be mounted there after all, which cannot be seen where it is of the same file system.
+    let Ok(old) = exchange(aside, target) else {
+        return merge(aside, target, files, is_ours);
+    };
     // What came into the old folder since it was looked through is not ours to remove.
     for path in list(&old)?.iter().filter(|path| !is_ours(path)) {
         let new = target.join(path);
@@ -228,10 +230,7 @@ fn exchange(aside: &Path, target: &Path) -> io::Result<PathBuf> {
 /// The same where the system has no swap: for a moment there is no folder at all.
 fn exchange_in_steps(aside: &Path, target: &Path) -> io::Result<PathBuf> {
     // The name of a temporary, so that a later run removes it if this one is killed here.
-    let mut name = aside.file_name().unwrap_or_default().to_string_lossy().replace(".tmp", "old.tmp");
-    if !is_temporary_name(&OsString::from(&name)) {
-        name = ".mixtura-old.tmp".to_owned();
-    }
+    let name = aside.file_name().unwrap_or_default().to_string_lossy().replace(".tmp", "old.tmp");
     let old = folder_of(target).join(name);
     fs::rename(target, &old)?;
     if let Err(error) = fs::rename(aside, target) {

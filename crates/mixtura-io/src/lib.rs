@@ -33,6 +33,8 @@ mod input;
 #[cfg(feature = "tables")]
 mod opened;
 #[cfg(feature = "tables")]
+mod original;
+#[cfg(feature = "tables")]
 mod read;
 #[cfg(feature = "tables")]
 mod table;
@@ -51,7 +53,8 @@ pub use temporary::remove_temporaries;
 #[cfg(feature = "tables")]
 pub use {
     input::Input,
+    original::{CellForm, OriginalRows, Originals, Spooled},
     read::{pick_columns, read},
     table::{LabelColumn, Missing, ReadOptions, Table},
-    write::{TableColumns, TableWriter},
+    write::{Cells, ColumnKind, TableColumn, TableColumns, TableLayout, TableWriter, cell_form},
 };

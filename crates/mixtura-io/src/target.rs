@@ -1,6 +1,6 @@
 //! Tells which file an output path stands for, and whether a file could be written there.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -21,8 +21,8 @@ pub(crate) enum Destination {
         file: PathBuf,
         /// Its folder, which exists.
         folder: PathBuf,
-        /// What the system says about the file that is there now.
-        existing: Option<Metadata>,
+        /// The permissions of the file that is there now, for the one that takes its place.
+        permissions: Option<Permissions>,
     },
 }
 
@@ -45,10 +45,11 @@ impl Destination {
             return Err(Error::NoFolder { file: path.to_owned(), folder });
         }
         // A rename would replace a file that is protected against writing.
-        if existing.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
+        let permissions = existing.map(|metadata| metadata.permissions());
+        if permissions.as_ref().is_some_and(Permissions::readonly) {
             return Err(failed(io::Error::from(io::ErrorKind::PermissionDenied)));
         }
-        Ok(Self::File { file: file.path, folder, existing })
+        Ok(Self::File { file: file.path, folder, permissions })
     }
 }
 

@@ -43,7 +43,7 @@ pub use driver::{Algorithm, Fit, Options, fit, fit_rows};
 pub use error::Error;
 pub use family::gaussian::{DiagonalGaussian, FullGaussian, SphericalGaussian, TiedGaussian};
 pub use family::poisson::Poisson;
-pub use model::{Classified, Mixture, Score};
+pub use model::{Classified, Criteria, Mixture, Score};
 pub use rows::Rows;
 pub use start::Start;
 pub use tail::Tail;

@@ -67,6 +67,30 @@ pub struct Score {
     pub icl: f64,
 }
 
+/// What a likelihood is worth, the model's size taken into account; lower is better.
+///
+/// ```
+/// use mixtura::Criteria;
+///
+/// let criteria = Criteria::new(-100.0, 5, 1.0f64.exp());
+/// assert_eq!((criteria.aic, criteria.bic), (210.0, 205.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Criteria {
+    /// Akaike's criterion: −2 ln L + 2p.
+    pub aic: f64,
+    /// Schwarz's criterion: −2 ln L + p ln N, N the total weight.
+    pub bic: f64,
+}
+
+impl Criteria {
+    /// The criteria of a model with so many free parameters, from the log-likelihood of rows and their total weight.
+    pub fn new(ln_likelihood: f64, n_free_parameters: usize, total_weight: f64) -> Self {
+        let p = n_free_parameters as f64;
+        Self { aic: -2.0 * ln_likelihood + 2.0 * p, bic: -2.0 * ln_likelihood + p * total_weight.ln() }
+    }
+}
+
 impl<F: Family> Mixture<F> {
     /// A mixture of given weights and components, if they are one.
     pub fn new(weights: Vec<f64>, components: F) -> Result<Self, Error> {
@@ -162,13 +186,12 @@ impl<F: Family> Mixture<F> {
             assignment: Assignment::Evaluate,
             precision: Precision::Double,
         })?;
-        let p = self.n_free_parameters() as f64;
-        let bic = -2.0 * tally.ln_likelihood + p * tally.weight.ln();
+        let Criteria { aic, bic } = Criteria::new(tally.ln_likelihood, self.n_free_parameters(), tally.weight);
         Ok(Score {
             rows: engine.summary().n_rows,
             mean_log_likelihood: tally.mean_ln_likelihood(),
             log_likelihood: tally.ln_likelihood,
-            aic: -2.0 * tally.ln_likelihood + 2.0 * p,
+            aic,
             bic,
             icl: bic - 2.0 * tally.ln_best_posterior,
         })

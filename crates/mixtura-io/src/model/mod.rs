@@ -1,13 +1,15 @@
 //! Reads and writes model files: JSON that reads back to the same bits.
 
 mod layout;
+mod limited;
+mod record;
 
-use std::fs;
+pub use self::record::FitRecord;
+
 use std::path::Path;
 
-use mixtura::driver::{Event, Fit};
 use mixtura::family::Family;
-use mixtura::{Algorithm, AnyMixture, Kind, Mixture, Options, with_family, with_mixture};
+use mixtura::{AnyMixture, Kind, Mixture, with_family, with_mixture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,50 +39,6 @@ pub struct ModelFile {
     pub columns: Vec<String>,
     /// How it was fitted, if it was.
     pub fit: Option<FitRecord>,
-}
-
-/// How a model was fitted. No time, thread count or host: the same fit gives the same record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FitRecord {
-    /// The algorithm.
-    pub algorithm: Algorithm,
-    /// Seed of all draws.
-    pub seed: u64,
-    /// Rounds of the restart that won.
-    pub rounds: u64,
-    /// Whether its stopping rule held.
-    pub converged: bool,
-    /// Why it ended.
-    pub reason: String,
-    /// Log-likelihood for each unit of weight, in nats, in the data's units; none if the last model was not
-    /// evaluated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean_log_likelihood: Option<f64>,
-    /// The same of the model before the last update, where the last one was not evaluated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lower_bound: Option<f64>,
-    /// The same for every restart.
-    pub restarts: Vec<f64>,
-    /// What happened on the way.
-    pub events: Vec<Event>,
-}
-
-impl FitRecord {
-    /// The record of a fit whose rows had been mapped with this logarithm of the volume factor (0
-    /// if they were not).
-    pub fn new<F: Family>(fit: &Fit<F>, options: &Options, ln_volume: f64) -> Self {
-        Self {
-            algorithm: options.algorithm,
-            seed: options.seed,
-            rounds: fit.rounds,
-            converged: fit.termination.has_converged(),
-            reason: fit.termination.name().into(),
-            mean_log_likelihood: Some(fit.mean_ln_likelihood + ln_volume),
-            lower_bound: None,
-            restarts: fit.restarts.iter().map(|likelihood| likelihood + ln_volume).collect(),
-            events: fit.events.clone(),
-        }
-    }
 }
 
 /// The file as it stands but for the parameters; when reading, only the weights must be there.
@@ -113,18 +71,24 @@ struct Preamble {
 
 impl ModelFile {
     /// Reads a model file and checks that it is a model.
+    ///
+    /// Reads no further than to the first byte that no model file has there, so that an endless device, or a large
+    /// file of something else, is refused at once.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
-        let bytes = fs::read(path).map_err(|source| Error::Read { file: file.clone(), source })?;
-        let not_text = |_| Error::Corrupt { file: file.clone(), format: "model", reason: "it is not text".into() };
-        let text = String::from_utf8(bytes).map_err(not_text)?;
-        Self::from_json(&text, &file)
+        let (preamble, text) = limited::read(path, &file)?;
+        Self::from_parts(&preamble, &text, &file)
     }
 
     /// Reads a model from JSON; `file` is what messages call it.
     pub fn from_json(text: &str, file: &str) -> Result<Self, Error> {
         let corrupt = |reason: String| Error::Corrupt { file: file.into(), format: "model", reason };
         let preamble: Preamble = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
+        Self::from_parts(&preamble, text, file)
+    }
+
+    fn from_parts(preamble: &Preamble, text: &str, file: &str) -> Result<Self, Error> {
+        let corrupt = |reason: String| Error::Corrupt { file: file.into(), format: "model", reason };
         preamble.check().map_err(|reason| Error::Unsupported { file: file.into(), reason })?;
         let mut document: Document = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
         let invalid = |source| Error::InvalidModel { file: file.into(), source };
@@ -181,7 +145,7 @@ pub(crate) fn nested(values: &[f64], shape: &[usize]) -> Value {
 }
 
 /// Appends the numbers of nested arrays of a shape; else says what is wrong and where.
-fn flatten(value: &Value, shape: &[usize], place: &str, out: &mut Vec<f64>) -> Result<(), String> {
+fn flatten(value: &Value, shape: &[usize], place: &Place, out: &mut Vec<f64>) -> Result<(), String> {
     let [n, inner @ ..] = shape else {
         out.push(value.as_f64().ok_or_else(|| format!("{place} is not a number"))?);
         return Ok(());
@@ -190,7 +154,23 @@ fn flatten(value: &Value, shape: &[usize], place: &str, out: &mut Vec<f64>) -> R
     if values.len() != *n {
         return Err(format!("{place} has {} entries, not {n}", values.len()));
     }
-    values.iter().enumerate().try_for_each(|(i, value)| flatten(value, inner, &format!("{place}[{i}]"), out))
+    let mut entries = values.iter().enumerate();
+    entries.try_for_each(|(index, value)| flatten(value, inner, &Place::Entry { of: place, index }, out))
+}
+
+/// A place in a parameter; put into words only where something is wrong.
+enum Place<'a> {
+    Whole(&'a str),
+    Entry { of: &'a Place<'a>, index: usize },
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole(name) => f.write_str(name),
+            Self::Entry { of, index } => write!(f, "{of}[{index}]"),
+        }
+    }
 }
 
 impl Preamble {
@@ -236,7 +216,7 @@ impl Document {
     fn parameter(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, String> {
         let value = self.rest.get(name).ok_or_else(|| format!("missing field `{name}`"))?;
         let mut values = Vec::with_capacity(shape.iter().product());
-        flatten(value, shape, name, &mut values)?;
+        flatten(value, shape, &Place::Whole(name), &mut values)?;
         Ok(values)
     }
 }

@@ -6,7 +6,7 @@ use mixtura::rows::Scalar;
 ///
 /// Rows are single precision only if every column of the file is single or half precision, so
 /// narrowing never happens.
-pub(super) trait Cell: Scalar {
+pub(crate) trait Cell: Scalar {
     fn from_f32(value: f32) -> Self;
     fn from_f64(value: f64) -> Self;
 }

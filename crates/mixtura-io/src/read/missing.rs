@@ -5,7 +5,7 @@ use mixtura::rows::RowsBuilder;
 use super::cell::Cell;
 
 /// Whether a cell of text says that there is no value: nothing at all, or NA, N/A, NaN or null in any case.
-pub(super) fn is_missing(cell: &[u8]) -> bool {
+pub(crate) fn is_missing(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     match cell.len() {
         0 => true,

@@ -6,11 +6,11 @@ mod assembly;
 mod cell;
 mod columns;
 mod labels;
-mod missing;
-mod npy;
+pub(crate) mod missing;
+pub(crate) mod npy;
 mod parquet;
 mod selector;
-mod text;
+pub(crate) mod text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

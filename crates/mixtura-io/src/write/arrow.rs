@@ -6,8 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::ArrowError;
 
+use super::AtomicFile;
+use super::batch::Batch;
 use super::gather::Gather;
-use super::{AtomicFile, Batch, TableColumns};
+use super::layout::TableLayout;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 14;
@@ -24,19 +26,20 @@ enum Writer {
 }
 
 impl ArrowSink {
-    pub(super) fn file(file: AtomicFile, columns: &TableColumns) -> io::Result<Self> {
-        let gather = Gather::new(columns, BATCH_ROWS);
+    pub(super) fn file(file: AtomicFile, layout: &TableLayout) -> io::Result<Self> {
+        // The footer of a file lists dictionaries before batches: each column has one for all of them.
+        let gather = Gather::new(layout, BATCH_ROWS, false);
         let writer = FileWriter::try_new(file, gather.schema()).map(Writer::File).map_err(into_io)?;
         Ok(Self { writer, gather })
     }
 
-    pub(super) fn stream(file: AtomicFile, columns: &TableColumns) -> io::Result<Self> {
-        let gather = Gather::new(columns, BATCH_ROWS);
+    pub(super) fn stream(file: AtomicFile, layout: &TableLayout) -> io::Result<Self> {
+        let gather = Gather::new(layout, BATCH_ROWS, true);
         let writer = StreamWriter::try_new(file, gather.schema()).map(Writer::Stream).map_err(into_io)?;
         Ok(Self { writer, gather })
     }
 
-    pub(super) fn write(&mut self, batch: Batch) -> io::Result<()> {
+    pub(super) fn write(&mut self, batch: &Batch) -> io::Result<()> {
         self.gather.add(batch, |batch| self.writer.write(batch))
     }
 

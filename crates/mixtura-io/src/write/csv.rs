@@ -1,8 +1,14 @@
 //! Writes CSV: a header, then numbers in the shortest form that reads back to the same bits.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
-use super::{Batch, TableColumns};
+use arrow_array::RecordBatch;
+
+use super::batch::{Batch, Cell};
+use super::layout::TableLayout;
+use super::text::{TextColumn, write_number, write_text};
+use crate::original::Pieces;
 
 /// Bytes held back before they go to the writer.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -10,30 +16,75 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(super) struct CsvSink<W: Write> {
     writer: W,
     buffer: Vec<u8>,
+    /// A record of one empty cell is a blank line, which readers pass over; it is quoted instead.
+    is_single: bool,
 }
 
 impl<W: Write> CsvSink<W> {
-    pub(super) fn new(writer: W, columns: &TableColumns) -> io::Result<Self> {
-        let mut header = csv::Writer::from_writer(Vec::new());
-        header.write_record(columns.names.iter().chain(&columns.label)).map_err(io::Error::from)?;
-        let buffer = header.into_inner().map_err(|error| io::Error::from(error.error().kind()))?;
-        Ok(Self { writer, buffer })
+    pub(super) fn new(writer: W, layout: &TableLayout) -> Self {
+        let names = layout.names();
+        let mut sink = Self { writer, buffer: Vec::new(), is_single: names.len() == 1 };
+        for (column, name) in names.iter().enumerate() {
+            sink.separate(column);
+            write_text(&mut sink.buffer, name.as_bytes());
+        }
+        sink.end_record(0);
+        sink
     }
 
-    pub(super) fn write(&mut self, batch: Batch) -> io::Result<()> {
-        for row in 0..batch.n_rows {
-            let (values, label) = batch.row(row);
-            for (column, &value) in values.iter().enumerate() {
-                if column > 0 {
-                    self.buffer.push(b',');
+    pub(super) fn write(&mut self, batch: &Batch) -> io::Result<()> {
+        match batch.originals.map(|originals| &originals.pieces) {
+            None => self.write_range(0..batch.n_rows, batch, |_, _| Ok(0)),
+            Some(Pieces::Text(text)) => self.write_range(0..batch.n_rows, batch, |sink, row| {
+                for (column, cell) in text.record(row).enumerate() {
+                    sink.separate(column);
+                    write_text(&mut sink.buffer, cell);
                 }
-                write_number(&mut self.buffer, value)?;
+                Ok(text.n_columns())
+            }),
+            Some(Pieces::Arrays(pieces)) => {
+                let mut first = 0;
+                for piece in pieces {
+                    self.write_piece(first..first + piece.num_rows(), piece, batch)?;
+                    first += piece.num_rows();
+                }
+                Ok(())
             }
-            if let Some(label) = label {
-                let comma = if values.is_empty() { "" } else { "," };
-                write!(self.buffer, "{comma}{label}")?;
+        }
+    }
+
+    /// Writes the rows whose original cells are in one record batch.
+    fn write_piece(&mut self, rows: Range<usize>, piece: &RecordBatch, batch: &Batch) -> io::Result<()> {
+        let columns: Vec<TextColumn> = piece.columns().iter().map(TextColumn::new).collect::<io::Result<_>>()?;
+        let first = rows.start;
+        self.write_range(rows, batch, |sink, row| {
+            for (column, cells) in columns.iter().enumerate() {
+                sink.separate(column);
+                cells.write(row - first, &mut sink.buffer)?;
             }
-            self.buffer.push(b'\n');
+            Ok(columns.len())
+        })
+    }
+
+    /// Writes rows; `originals` writes the cells before the new ones and says how many there are.
+    fn write_range(
+        &mut self,
+        rows: Range<usize>,
+        batch: &Batch,
+        mut originals: impl FnMut(&mut Self, usize) -> io::Result<usize>,
+    ) -> io::Result<()> {
+        for row in rows {
+            let start = self.buffer.len();
+            let n_before = originals(self, row)?;
+            for (column, cells) in batch.columns.iter().enumerate() {
+                self.separate(n_before + column);
+                match cells.cell(row) {
+                    Cell::Number(value) => write_number(&mut self.buffer, value)?,
+                    Cell::Label(label) => write!(self.buffer, "{label}")?,
+                    Cell::Missing => {}
+                }
+            }
+            self.end_record(start);
             if self.buffer.len() >= BUFFER_BYTES {
                 self.writer.write_all(&self.buffer)?;
                 self.buffer.clear();
@@ -42,42 +93,22 @@ impl<W: Write> CsvSink<W> {
         Ok(())
     }
 
+    fn separate(&mut self, column: usize) {
+        if column > 0 {
+            self.buffer.push(b',');
+        }
+    }
+
+    /// Ends the record that began at a place in the buffer.
+    fn end_record(&mut self, start: usize) {
+        if self.is_single && self.buffer.len() == start {
+            self.buffer.extend_from_slice(b"\"\"");
+        }
+        self.buffer.push(b'\n');
+    }
+
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.writer.write_all(&self.buffer)?;
         Ok(self.writer)
-    }
-}
-
-/// Both forms have as few digits as identify the number; the exponent saves the zeros.
-fn write_number(out: &mut Vec<u8>, value: f64) -> io::Result<()> {
-    let magnitude = value.abs();
-    if magnitude != 0.0 && !(1e-5..1e16).contains(&magnitude) && magnitude.is_finite() {
-        write!(out, "{value:e}")
-    } else {
-        write!(out, "{value}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short_and_read_back_to_the_same_bits() {
-        for (value, text) in [
-            (1.0, "1"),
-            (-0.0, "-0"),
-            (0.1, "0.1"),
-            (1e300, "1e300"),
-            (-2.5e-9, "-2.5e-9"),
-            (123_456_789.0, "123456789"),
-            (f64::MIN_POSITIVE, "2.2250738585072014e-308"),
-            (0.1 + 0.2, "0.30000000000000004"),
-        ] {
-            let mut out = Vec::new();
-            write_number(&mut out, value).unwrap();
-            assert_eq!(String::from_utf8(out).unwrap(), text);
-            assert_eq!(text.parse::<f64>().unwrap().to_bits(), f64::to_bits(value));
-        }
     }
 }

@@ -1,44 +1,57 @@
 //! Writes tables batch by batch, in the format that the output file's extension names.
 
 mod arrow;
+mod batch;
 mod csv;
 mod gather;
+mod layout;
 mod npy;
 mod parquet;
+mod text;
+
+pub use self::batch::Cells;
+pub use self::layout::{ColumnKind, TableColumn, TableColumns, TableLayout};
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use zstd::stream::write::Encoder as ZstdEncoder;
 
 use self::arrow::ArrowSink;
+use self::batch::{Batch, Column};
 use self::csv::CsvSink;
 use self::npy::NpySink;
 use self::parquet::ParquetSink;
+use crate::original::{CellForm, OriginalRows};
 use crate::{AtomicFile, Error, input};
 
 /// The extensions of tables that can be written, for messages.
-const KNOWN: &str = ".csv, .csv.gz, .parquet, .arrow, .feather, .arrows and .npy";
-
-/// The columns of a table to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableColumns {
-    /// Names of the columns of numbers; may be empty if there are labels.
-    pub names: Vec<String>,
-    /// Name of a last column of labels, if there is one.
-    pub label: Option<String>,
-}
+const KNOWN: &str = ".csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .arrows and .npy";
 
 /// Writes a table; a file appears, whole, when [`finish`](Self::finish) returns, and not before.
 ///
-/// An NPY file has no names; its labels become a last column of numbers or, if there is nothing
-/// else, a one-dimensional array of integers.
+/// A missing cell is empty in CSV and null in Parquet and Arrow. An NPY file has no names and cannot hold columns of
+/// the data; its labels become numbers like the others, NaN where they are missing, or, if there is nothing else, a
+/// one-dimensional array of integers, -1 where they are missing.
+///
+/// ```
+/// use mixtura_io::{Cells, TableColumn, TableLayout, TableWriter};
+///
+/// let columns = vec![TableColumn::label("label").optional(), TableColumn::number("probability").optional()];
+/// let mut out = Vec::new();
+/// let mut writer = TableWriter::csv(&mut out, "standard output", TableLayout::new(columns))?;
+/// let labels = [Some(1), None];
+/// writer.write_columns(None, &[Cells::OptionalLabels(&labels), Cells::OptionalNumbers(&[Some(0.75), None])])?;
+/// writer.finish()?;
+/// assert_eq!(out, b"label,probability\n1,0.75\n,\n");
+/// # Ok::<(), mixtura_io::Error>(())
+/// ```
 pub struct TableWriter<'a> {
     sink: Sink<'a>,
     file: PathBuf,
-    n_columns: usize,
-    has_labels: bool,
+    layout: TableLayout,
 }
 
 enum Sink<'a> {
@@ -52,65 +65,87 @@ enum Sink<'a> {
 enum Output<'a> {
     File(AtomicFile),
     Gzip(Box<GzEncoder<AtomicFile>>),
+    Zstd(Box<ZstdEncoder<'static, AtomicFile>>),
     Other(Box<dyn Write + 'a>),
 }
 
 impl TableWriter<'static> {
     /// Starts a file; its folder must exist.
-    pub fn create(path: &Path, columns: &TableColumns) -> Result<Self, Error> {
+    pub fn create(path: &Path, layout: impl Into<TableLayout>) -> Result<Self, Error> {
+        let layout = layout.into();
         let extension = input::extension(path);
-        if ![".csv", ".csv.gz", ".parquet", ".arrow", ".feather", ".arrows", ".npy"].contains(&extension.as_str()) {
+        let known = [".csv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather", ".arrows", ".npy"];
+        if !known.contains(&extension.as_str()) {
             return Err(Error::Extension { file: path.display().to_string(), extension, known: KNOWN });
         }
+        if extension == ".npy" && layout.originals.is_some() {
+            return Err(Error::OriginalsInNpy { file: path.to_owned() });
+        }
         let file = AtomicFile::create(path)?;
+        let csv = |output| Ok(Sink::Csv(Box::new(CsvSink::new(output, &layout))));
         let sink = match extension.as_str() {
-            ".parquet" => ParquetSink::new(file, columns).map(|sink| Sink::Parquet(Box::new(sink))),
-            ".arrow" | ".feather" => ArrowSink::file(file, columns).map(|sink| Sink::Arrow(Box::new(sink))),
-            ".arrows" => ArrowSink::stream(file, columns).map(|sink| Sink::Arrow(Box::new(sink))),
-            ".npy" => NpySink::new(file, columns).map(Sink::Npy),
-            ".csv.gz" => CsvSink::new(Output::Gzip(Box::new(GzEncoder::new(file, Compression::default()))), columns)
-                .map(|sink| Sink::Csv(Box::new(sink))),
-            _ => CsvSink::new(Output::File(file), columns).map(|sink| Sink::Csv(Box::new(sink))),
+            ".parquet" => ParquetSink::new(file, &layout).map(|sink| Sink::Parquet(Box::new(sink))),
+            ".arrow" | ".feather" => ArrowSink::file(file, &layout).map(|sink| Sink::Arrow(Box::new(sink))),
+            ".arrows" => ArrowSink::stream(file, &layout).map(|sink| Sink::Arrow(Box::new(sink))),
+            ".npy" => NpySink::new(file, &layout).map(Sink::Npy),
+            ".csv.gz" => csv(Output::Gzip(Box::new(GzEncoder::new(file, Compression::default())))),
+            ".csv.zst" => Output::zstd(file).and_then(csv),
+            _ => csv(Output::File(file)),
         };
-        TableWriter::new(sink, path.to_owned(), columns)
+        let sink = sink.map_err(|source| Error::Write { file: path.to_owned(), source })?;
+        Ok(Self { sink, file: path.to_owned(), layout })
     }
 }
 
 impl<'a> TableWriter<'a> {
     /// Starts CSV on any writer; `name` is what messages call it, such as `standard output`.
-    pub fn csv(writer: impl Write + 'a, name: &str, columns: &TableColumns) -> Result<Self, Error> {
-        let sink = CsvSink::new(Output::Other(Box::new(writer)), columns).map(|sink| Sink::Csv(Box::new(sink)));
-        Self::new(sink, name.into(), columns)
+    pub fn csv(writer: impl Write + 'a, name: &str, layout: impl Into<TableLayout>) -> Result<Self, Error> {
+        let layout = layout.into();
+        let sink = Sink::Csv(Box::new(CsvSink::new(Output::Other(Box::new(writer)), &layout)));
+        Ok(Self { sink, file: name.into(), layout })
     }
 
-    fn new(sink: io::Result<Sink<'a>>, file: PathBuf, columns: &TableColumns) -> Result<Self, Error> {
-        match sink {
-            Ok(sink) => Ok(Self { sink, file, n_columns: columns.names.len(), has_labels: columns.label.is_some() }),
-            Err(source) => Err(Error::Write { file, source }),
-        }
-    }
-
-    /// Appends rows, given one after another; for tables without labels.
+    /// Appends rows, given one after another; for tables of numbers that are all there.
     pub fn write_rows(&mut self, values: &[f64]) -> Result<(), Error> {
-        assert!(!self.has_labels, "invariant: rows come with their labels");
-        assert!(values.len().is_multiple_of(self.n_columns), "invariant: whole rows");
-        self.write(values, &[], values.len() / self.n_columns)
+        let n_columns = self.layout.columns.len();
+        assert!(values.len().is_multiple_of(n_columns), "invariant: whole rows");
+        let columns = (0..n_columns).map(|first| Column::Strided { values, first, step: n_columns }).collect();
+        self.write(&Batch { originals: None, columns, n_rows: values.len() / n_columns })
     }
 
-    /// Appends rows, given one after another, with a label each; for tables with labels.
+    /// Appends rows of numbers, given one after another, with a label each; for tables with a last column of labels.
     pub fn write_labelled_rows(&mut self, values: &[f64], labels: &[u32]) -> Result<(), Error> {
-        assert!(self.has_labels, "invariant: the table has a column of labels");
-        assert_eq!(values.len(), labels.len() * self.n_columns, "invariant: a label per row");
-        self.write(values, labels, labels.len())
+        let step = self.layout.columns.len() - 1;
+        assert_eq!(values.len(), labels.len() * step, "invariant: a label per row");
+        let mut columns: Vec<_> = (0..step).map(|first| Column::Strided { values, first, step }).collect();
+        columns.push(Column::Cells(Cells::Labels(labels)));
+        self.write(&Batch { originals: None, columns, n_rows: labels.len() })
     }
 
-    fn write(&mut self, values: &[f64], labels: &[u32], n_rows: usize) -> Result<(), Error> {
-        let rows = Batch { values, labels, n_rows, n_columns: self.n_columns };
+    /// Appends rows, given column by column, after the cells of the data if the layout keeps them.
+    pub fn write_columns(&mut self, originals: Option<&OriginalRows>, columns: &[Cells<'_>]) -> Result<(), Error> {
+        let n_rows = columns.first().map(Cells::len).or(originals.map(OriginalRows::n_rows)).unwrap_or(0);
+        assert!(columns.iter().all(|cells| cells.len() == n_rows), "invariant: columns of one length");
+        assert!(originals.is_none_or(|originals| originals.n_rows() == n_rows), "invariant: cells for every row");
+        let columns = columns.iter().map(|&cells| Column::Cells(cells)).collect();
+        self.write(&Batch { originals, columns, n_rows })
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<(), Error> {
+        assert_eq!(batch.columns.len(), self.layout.columns.len(), "invariant: every column has cells");
+        assert_eq!(
+            batch.originals.is_some(),
+            self.layout.originals.is_some(),
+            "invariant: all columns, or no column, of the data"
+        );
+        for (cells, column) in batch.columns.iter().zip(&self.layout.columns) {
+            assert!(cells.fits(column), "invariant: cells of the kind of {column:?}");
+        }
         let written = match &mut self.sink {
-            Sink::Csv(sink) => sink.write(rows),
-            Sink::Parquet(sink) => sink.write(rows),
-            Sink::Arrow(sink) => sink.write(rows),
-            Sink::Npy(sink) => sink.write(rows),
+            Sink::Csv(sink) => sink.write(batch),
+            Sink::Parquet(sink) => sink.write(batch),
+            Sink::Arrow(sink) => sink.write(batch),
+            Sink::Npy(sink) => sink.write(batch),
         };
         written.map_err(|source| Error::Write { file: self.file.clone(), source })
     }
@@ -130,28 +165,35 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// Rows on their way to a sink.
-#[derive(Clone, Copy)]
-struct Batch<'a> {
-    values: &'a [f64],
-    /// A label per row, or none.
-    labels: &'a [u32],
-    n_rows: usize,
-    n_columns: usize,
-}
-
-impl<'a> Batch<'a> {
-    fn row(&self, row: usize) -> (&'a [f64], Option<u32>) {
-        (&self.values[row * self.n_columns..][..self.n_columns], self.labels.get(row).copied())
+/// The form in which a table of some format takes the cells of the data; none, on standard output, is CSV.
+///
+/// ```
+/// use mixtura_io::{CellForm, cell_form};
+///
+/// assert_eq!(cell_form(Some("labels.csv.gz".as_ref())), CellForm::Text);
+/// assert_eq!(cell_form(Some("labels.parquet".as_ref())), CellForm::Typed);
+/// assert_eq!(cell_form(None), CellForm::Text);
+/// ```
+pub fn cell_form(output: Option<&Path>) -> CellForm {
+    match output.map(input::extension).as_deref() {
+        Some(".parquet" | ".arrow" | ".feather" | ".arrows" | ".npy") => CellForm::Typed,
+        _ => CellForm::Text,
     }
 }
 
 impl Output<'_> {
+    fn zstd(file: AtomicFile) -> io::Result<Self> {
+        let mut encoder = ZstdEncoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        encoder.include_checksum(true)?;
+        Ok(Self::Zstd(Box::new(encoder)))
+    }
+
     /// The file to be put in its place, if there is one.
     fn finish(self) -> io::Result<Option<AtomicFile>> {
         match self {
             Self::File(file) => Ok(Some(file)),
             Self::Gzip(encoder) => encoder.finish().map(Some),
+            Self::Zstd(encoder) => encoder.finish().map(Some),
             Self::Other(mut writer) => writer.flush().map(|()| None),
         }
     }
@@ -162,6 +204,7 @@ impl Write for Output<'_> {
         match self {
             Self::File(file) => file.write(bytes),
             Self::Gzip(encoder) => encoder.write(bytes),
+            Self::Zstd(encoder) => encoder.write(bytes),
             Self::Other(writer) => writer.write(bytes),
         }
     }
@@ -170,6 +213,7 @@ impl Write for Output<'_> {
         match self {
             Self::File(file) => file.flush(),
             Self::Gzip(encoder) => encoder.flush(),
+            Self::Zstd(encoder) => encoder.flush(),
             Self::Other(writer) => writer.flush(),
         }
     }

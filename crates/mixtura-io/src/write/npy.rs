@@ -1,37 +1,51 @@
 //! Writes NumPy arrays, version 1.0, in C order; the number of rows is filled in at the end.
 
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-use super::{AtomicFile, Batch, TableColumns};
+use super::AtomicFile;
+use super::batch::Batch;
+use super::layout::TableLayout;
 
 /// Length of the whole header: a multiple of 64, with room for any shape.
 const HEADER_BYTES: usize = 128;
+/// Stands for a missing label where labels are integers; a component's number is never negative.
+const NO_LABEL: i64 = -1;
 
 pub(super) struct NpySink {
     file: AtomicFile,
+    /// Holds the values until their number is known, where the header cannot be mended later: in a pipe.
+    spool: Option<BufWriter<File>>,
     n_rows: u64,
     /// Labels alone make a one-dimensional array of integers; otherwise the width.
     n_columns: Option<usize>,
 }
 
 impl NpySink {
-    pub(super) fn new(mut file: AtomicFile, columns: &TableColumns) -> io::Result<Self> {
-        let n_columns = columns.names.len() + usize::from(columns.label.is_some());
-        let n_columns = (!columns.names.is_empty()).then_some(n_columns);
-        file.write_all(&header(0, n_columns))?;
-        Ok(Self { file, n_rows: 0, n_columns })
+    pub(super) fn new(mut file: AtomicFile, layout: &TableLayout) -> io::Result<Self> {
+        let n_columns = (!layout.is_labels_alone()).then_some(layout.columns.len());
+        let spool = if file.is_seekable() {
+            file.write_all(&header(0, n_columns))?;
+            None
+        } else {
+            Some(BufWriter::new(tempfile::tempfile()?))
+        };
+        Ok(Self { file, spool, n_rows: 0, n_columns })
     }
 
-    pub(super) fn write(&mut self, batch: Batch) -> io::Result<()> {
+    pub(super) fn write(&mut self, batch: &Batch) -> io::Result<()> {
+        let Self { file, spool, n_columns, .. } = self;
+        let out: &mut dyn Write = match spool {
+            Some(spool) => spool,
+            None => file,
+        };
         for row in 0..batch.n_rows {
-            let (values, label) = batch.row(row);
-            for value in values {
-                self.file.write_all(&value.to_le_bytes())?;
-            }
-            match label {
-                Some(label) if self.n_columns.is_some() => self.file.write_all(&f64::from(label).to_le_bytes())?,
-                Some(label) => self.file.write_all(&i64::from(label).to_le_bytes())?,
-                None => {}
+            for column in &batch.columns {
+                let bytes = match n_columns {
+                    Some(_) => column.number(row).unwrap_or(f64::NAN).to_le_bytes(),
+                    None => column.label(row).map_or(NO_LABEL, i64::from).to_le_bytes(),
+                };
+                out.write_all(&bytes)?;
             }
         }
         self.n_rows += batch.n_rows as u64;
@@ -39,8 +53,16 @@ impl NpySink {
     }
 
     pub(super) fn finish(mut self) -> io::Result<AtomicFile> {
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&header(self.n_rows, self.n_columns))?;
+        let header = header(self.n_rows, self.n_columns);
+        if let Some(spool) = self.spool {
+            let mut spool = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
+            spool.seek(SeekFrom::Start(0))?;
+            self.file.write_all(&header)?;
+            io::copy(&mut spool, &mut self.file)?;
+        } else {
+            self.file.seek(SeekFrom::Start(0))?;
+            self.file.write_all(&header)?;
+        }
         Ok(self.file)
     }
 }

@@ -1,4 +1,4 @@
-//! Writes Parquet: a column of doubles per name and a column of integers for labels, with zstd.
+//! Writes Parquet, with zstd: columns of the data in their own types, doubles for numbers, integers for labels.
 
 use std::io;
 
@@ -8,8 +8,10 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
+use super::AtomicFile;
+use super::batch::Batch;
 use super::gather::Gather;
-use super::{AtomicFile, Batch, TableColumns};
+use super::layout::{ColumnKind, TableLayout};
 
 /// Rows of a row group: enough for readers to work side by side, few enough to hold in memory.
 const GROUP_ROWS: usize = 1 << 17;
@@ -22,22 +24,22 @@ pub(super) struct ParquetSink {
 }
 
 impl ParquetSink {
-    pub(super) fn new(file: AtomicFile, columns: &TableColumns) -> io::Result<Self> {
-        let gather = Gather::new(columns, BATCH_ROWS);
+    pub(super) fn new(file: AtomicFile, layout: &TableLayout) -> io::Result<Self> {
+        let gather = Gather::new(layout, BATCH_ROWS, true);
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            // Doubles hardly ever repeat, labels always do.
-            .set_dictionary_enabled(false);
-        if let Some(label) = &columns.label {
-            properties = properties.set_column_dictionary_enabled(ColumnPath::new(vec![label.clone()]), true);
+            .set_max_row_group_row_count(Some(GROUP_ROWS));
+        // Doubles hardly ever repeat; labels and most columns of the data do.
+        for column in layout.columns.iter().filter(|column| column.kind == ColumnKind::Number) {
+            let path = ColumnPath::new(vec![column.name.clone()]);
+            properties = properties.set_column_dictionary_enabled(path, false);
         }
         let schema = gather.schema().clone();
         let writer = ArrowWriter::try_new(file, schema, Some(properties.build())).map_err(into_io)?;
         Ok(Self { writer, gather })
     }
 
-    pub(super) fn write(&mut self, batch: Batch) -> io::Result<()> {
+    pub(super) fn write(&mut self, batch: &Batch) -> io::Result<()> {
         self.gather.add(batch, |batch| self.writer.write(batch).map_err(into_io))
     }
 

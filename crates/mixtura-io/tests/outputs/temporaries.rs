@@ -14,7 +14,7 @@ use crate::fixture::{again, names, role};
 fn a_killed_process_leaves_nothing_after_the_next_run() {
     if let Some(path) = role() {
         let mut file = AtomicFile::create(&path).unwrap();
-        file.write_all(&[b'x'; 100_000]).unwrap();
+        file.write_all(&vec![b'x'; 100_000]).unwrap();
         let mut folder = OutputFolder::create(&path.with_extension("report"), |_| true).unwrap();
         folder.add("a.svg", b"x").unwrap();
         println!("\nready");
@@ -30,7 +30,7 @@ fn a_killed_process_leaves_nothing_after_the_next_run() {
     let of_the_child = names(folder.path());
     assert_eq!(of_the_child.len(), 3, "a file, and a folder with a file: {of_the_child:?}");
 
-    // A second run, by a third process's eyes: this one has not looked into the folder yet.
+    // The first time that this process looks into the folder.
     probe(&path).unwrap();
     assert_eq!(names(folder.path()), of_the_child, "what a living process writes is left alone");
 
@@ -67,7 +67,7 @@ fn files_that_only_look_like_temporaries_are_left_alone() {
 #[test]
 fn a_file_size_limit_is_an_error_and_leaves_no_temporary() {
     if let Some(path) = role() {
-        let error = write_file(&path, &[b'x'; 100_000]).unwrap_err();
+        let error = write_file(&path, &vec![b'x'; 100_000]).unwrap_err();
         assert!(error.to_string().contains("cannot write: File too large"), "{error}");
         println!("\nrefused");
         return;
@@ -100,7 +100,7 @@ fn temporaries_are_removed_on_request_while_writers_are_active() {
         let writers: Vec<_> = (0..4)
             .map(|writer| {
                 scope.spawn(move || {
-                    let contents = [b'x'; 100_000];
+                    let contents = vec![b'x'; 100_000];
                     let write = |n: usize| write_file(&folder.join(format!("{writer}-{n}")), &contents);
                     (0..50).filter(|&n| write(n).is_ok()).map(|n| format!("{writer}-{n}")).collect::<Vec<_>>()
                 })

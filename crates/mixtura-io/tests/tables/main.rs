@@ -9,6 +9,7 @@ mod fixture;
 mod formats;
 mod missing;
 mod npy;
+mod originals;
 mod parquet;
 mod text;
 mod write;

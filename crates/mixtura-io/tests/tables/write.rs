@@ -4,7 +4,13 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use mixtura_io::{AtomicFile, Error, ReadOptions, TableColumns, TableWriter, same_file, write_file};
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type};
+use mixtura_io::{
+    AtomicFile, Cells, Error, ReadOptions, TableColumn, TableColumns, TableLayout, TableWriter, same_file, write_file,
+};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::fixture::{Folder, all_rows, read_path, strings};
 
@@ -85,6 +91,79 @@ fn labels_alone_are_a_table() {
     assert_eq!(bytes[128..], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
+/// Labels and probabilities, of which the second row has none.
+fn write_gaps(path: &Path) {
+    let columns = vec![TableColumn::label("label").optional(), TableColumn::number("probability").optional()];
+    let mut writer = TableWriter::create(path, TableLayout::new(columns)).unwrap();
+    let (labels, probabilities) = ([Some(3), None, Some(0)], [Some(0.5), None, Some(1.0)]);
+    writer.write_columns(None, &[Cells::OptionalLabels(&labels), Cells::OptionalNumbers(&probabilities)]).unwrap();
+    writer.finish().unwrap();
+}
+
+fn check_gaps(batch: &RecordBatch) {
+    let (labels, numbers) =
+        (batch.column(0).as_primitive::<UInt32Type>(), batch.column(1).as_primitive::<Float64Type>());
+    assert_eq!(labels.iter().collect::<Vec<_>>(), [Some(3), None, Some(0)]);
+    assert_eq!(numbers.iter().collect::<Vec<_>>(), [Some(0.5), None, Some(1.0)]);
+}
+
+#[test]
+fn rows_without_an_answer_have_empty_cells_or_nulls() {
+    let folder = Folder::new();
+    write_gaps(&folder.path("a.csv"));
+    assert_eq!(fs::read_to_string(folder.path("a.csv")).unwrap(), "label,probability\n3,0.5\n,\n0,1\n");
+    write_gaps(&folder.path("a.csv.zst"));
+    let unpacked = zstd::decode_all(File::open(folder.path("a.csv.zst")).unwrap()).unwrap();
+    assert_eq!(unpacked, fs::read(folder.path("a.csv")).unwrap());
+    write_gaps(&folder.path("a.parquet"));
+    let parquet = ParquetRecordBatchReaderBuilder::try_new(File::open(folder.path("a.parquet")).unwrap()).unwrap();
+    check_gaps(&parquet.build().unwrap().next().unwrap().unwrap());
+    write_gaps(&folder.path("a.arrow"));
+    let arrow = arrow_ipc::reader::FileReader::try_new(File::open(folder.path("a.arrow")).unwrap(), None).unwrap();
+    arrow.map(Result::unwrap).for_each(|batch| check_gaps(&batch));
+    write_gaps(&folder.path("a.npy"));
+    let bytes = fs::read(folder.path("a.npy")).unwrap();
+    let number = |at: usize| f64::from_le_bytes(bytes[128 + 8 * at..][..8].try_into().unwrap());
+    assert_eq!([number(0), number(1), number(4), number(5)], [3.0, 0.5, 0.0, 1.0]);
+    assert!(number(2).is_nan() && number(3).is_nan());
+}
+
+#[test]
+fn a_missing_label_alone_is_neither_a_blank_line_nor_component_0() {
+    let layout = || TableLayout::new(vec![TableColumn::label("label").optional()]);
+    let folder = Folder::new();
+    for name in ["a.csv", "a.npy"] {
+        let mut writer = TableWriter::create(&folder.path(name), layout()).unwrap();
+        writer.write_columns(None, &[Cells::OptionalLabels(&[Some(2), None])]).unwrap();
+        writer.finish().unwrap();
+    }
+    // A blank line would be passed over by readers, and all rows after it be one off.
+    assert_eq!(fs::read_to_string(folder.path("a.csv")).unwrap(), "label\n2\n\"\"\n");
+    assert_eq!(fs::read(folder.path("a.npy")).unwrap()[136..], (-1i64).to_le_bytes());
+}
+
+#[cfg(unix)]
+#[test]
+fn every_format_can_be_written_to_a_pipe() {
+    let folder = Folder::new();
+    for name in FORMATS.into_iter().chain(["a.csv.zst"]) {
+        let (pipe, plain) = (folder.path(&format!("pipe-{name}")), folder.path(name));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let write = |path: &Path| {
+            let mut writer = TableWriter::create(path, &names(&["x", "y"])).unwrap();
+            writer.write_rows(&numbers(2 * 20_000)).unwrap();
+            writer.finish().unwrap();
+        };
+        let received = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| fs::read(&pipe).unwrap());
+            write(&pipe);
+            reader.join().unwrap()
+        });
+        write(&plain);
+        assert!(received == fs::read(&plain).unwrap(), "{name}");
+    }
+}
+
 #[test]
 fn an_npy_file_is_as_numpy_writes_it() {
     let folder = Folder::new();
@@ -122,7 +201,7 @@ fn targets_that_cannot_be_written_are_refused_before_any_work() {
     assert_eq!(folder.message(&error), r#"a.tsv: unknown extension ".tsv""#);
     assert_eq!(
         error.hint().unwrap(),
-        "known extensions are .csv, .csv.gz, .parquet, .arrow, .feather, .arrows and .npy"
+        "known extensions are .csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .arrows and .npy"
     );
     let protected = folder.write("protected.csv", "old");
     let mut permissions = fs::metadata(&protected).unwrap().permissions();

@@ -23,14 +23,14 @@ enum Kind {
 
 /// The type of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Element {
+pub(crate) struct Element {
     kind: Kind,
     is_big_endian: bool,
 }
 
 impl Element {
     /// The type that NumPy writes as, say, `<f8`.
-    pub(super) fn parse(descr: &str) -> Option<Self> {
+    pub(crate) fn parse(descr: &str) -> Option<Self> {
         let order = descr.chars().next()?;
         let kind = match descr.get(1..)? {
             "b1" => Kind::Bool,
@@ -52,7 +52,7 @@ impl Element {
         is_known.then_some(element)
     }
 
-    pub(super) fn n_bytes(self) -> usize {
+    pub(crate) fn n_bytes(self) -> usize {
         match self.kind {
             Kind::Bool | Kind::I8 | Kind::U8 => 1,
             Kind::F16 | Kind::I16 | Kind::U16 => 2,
@@ -62,12 +62,12 @@ impl Element {
     }
 
     /// Whether single precision holds every value.
-    pub(super) fn is_single(self) -> bool {
+    pub(crate) fn is_single(self) -> bool {
         matches!(self.kind, Kind::F16 | Kind::F32)
     }
 
     /// Appends the values of `bytes`; integers that doubles cannot hold go to `inexact` first.
-    pub(super) fn decode<T: Cell>(
+    pub(crate) fn decode<T: Cell>(
         self,
         bytes: &[u8],
         out: &mut Vec<T>,

@@ -4,18 +4,18 @@
 //! deep as the brackets it meets, and a stack that overflows cannot be caught.
 
 /// Longest header that is read; NumPy writes about a hundred bytes, more only for structures.
-pub(super) const MOST_BYTES: u64 = 1 << 16;
+pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
 /// What the header says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NpyHeader {
+pub(crate) struct NpyHeader {
     /// The type, or the whole list that describes a structure.
-    pub(super) descr: String,
-    pub(super) is_fortran: bool,
-    pub(super) shape: Vec<u64>,
+    pub(crate) descr: String,
+    pub(crate) is_fortran: bool,
+    pub(crate) shape: Vec<u64>,
 }
 
-pub(super) fn parse(text: &[u8]) -> Result<NpyHeader, String> {
+pub(crate) fn parse(text: &[u8]) -> Result<NpyHeader, String> {
     let text = std::str::from_utf8(text).map_err(|_| "not text".to_owned())?;
     let mut rest = text.trim().strip_prefix('{').ok_or("no dictionary")?;
     let (mut descr, mut is_fortran, mut shape) = (None, None, None);

@@ -1,7 +1,7 @@
 //! Reads NumPy arrays: the header is checked against the file's length before memory is taken.
 
-mod element;
-mod header;
+pub(crate) mod element;
+pub(crate) mod header;
 
 use std::io::Read;
 

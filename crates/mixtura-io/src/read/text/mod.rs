@@ -7,7 +7,10 @@ mod layout;
 mod number;
 mod piece;
 mod record;
+mod records;
 mod source;
+
+pub(crate) use self::records::Records;
 
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
@@ -222,14 +225,17 @@ impl TextReader {
         }
     }
 
-    /// The error for a chunk that starts after `n_lines` lines.
-    fn failed(&self, fault: Fault, n_lines: u64) -> Error {
-        let file = self.assembly.header.file.clone();
-        match fault {
-            Fault::Read(source) => Error::Read { file, source },
-            Fault::LongLine => Error::LongLine { file, line: n_lines + 1, limit: LINE_LIMIT },
-            Fault::Nul { n_lines_before } => Error::NotText { file, line: n_lines + n_lines_before + 1 },
-        }
+    fn failed(&self, found: Fault, n_lines: u64) -> Error {
+        fault(self.assembly.header.file.clone(), found, n_lines)
+    }
+}
+
+/// The error for a chunk that starts after `n_lines` lines.
+fn fault(file: String, fault: Fault, n_lines: u64) -> Error {
+    match fault {
+        Fault::Read(source) => Error::Read { file, source },
+        Fault::LongLine => Error::LongLine { file, line: n_lines + 1, limit: LINE_LIMIT },
+        Fault::Nul { n_lines_before } => Error::NotText { file, line: n_lines + n_lines_before + 1 },
     }
 }
 

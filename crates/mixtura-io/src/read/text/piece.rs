@@ -141,11 +141,7 @@ impl Plan {
             piece.n_lines += self.dialect.count_lines(record).max(1);
             rest = after;
             let record = without_line_end(record);
-            let is_blank = match self.dialect.delimiter {
-                Delimiter::Whitespace => record.trim_ascii().is_empty(),
-                Delimiter::Byte(_) => record.is_empty(),
-            };
-            if is_blank {
+            if self.dialect.is_blank(record) {
                 self.pass_blank(line, &mut piece);
             } else if record[0] == COMMENT {
                 piece.n_comments += 1;

@@ -80,6 +80,19 @@ impl Dialect {
         }
     }
 
+    /// Whether a record, without its line end, is a row: neither blank nor a comment.
+    pub(super) fn is_row(self, record: &[u8]) -> bool {
+        !self.is_blank(record) && record[0] != COMMENT
+    }
+
+    /// Whether a record, without its line end, holds nothing.
+    pub(super) fn is_blank(self, record: &[u8]) -> bool {
+        match self.delimiter {
+            Delimiter::Whitespace => record.trim_ascii().is_empty(),
+            Delimiter::Byte(_) => record.is_empty(),
+        }
+    }
+
     /// Line ends within a text.
     pub(super) fn count_lines(self, text: &[u8]) -> u64 {
         let n_feeds = memchr_iter(b'\n', text).count();

@@ -1,0 +1,79 @@
+//! Splits a text into its rows once more, with the cells as they stand, for someone who keeps them.
+
+use super::chunk::Chunk;
+use super::encoding;
+use super::layout::Layout;
+use super::record::{Dialect, without_line_end};
+use super::source::{Source, Stream};
+use super::{PIECE_BYTES, fault};
+use crate::opened::Opened;
+use crate::{Error, Input, ReadOptions};
+
+/// The rows of a text, one after another: those that [`read`](super::read) finds.
+pub(crate) struct Records {
+    file: String,
+    names: Vec<String>,
+    dialect: Dialect,
+    body: Stream,
+    chunk: Chunk,
+    /// Bytes of the chunk that were split already.
+    at: usize,
+    n_rows: usize,
+    /// Lines before that place.
+    n_lines: u64,
+}
+
+impl Records {
+    pub(crate) fn open(input: &Input, options: &ReadOptions, delimiter: Option<u8>) -> Result<Self, Error> {
+        let file = input.to_string();
+        let source = Source::open(input, Opened::open(input)?)?;
+        let layout = Layout::find(&file, &source, options, delimiter)?;
+        let made_up = || (1..=layout.n_columns).map(|number| format!("column {number}")).collect();
+        Ok(Self {
+            file,
+            names: if layout.names.is_empty() { made_up() } else { layout.names },
+            dialect: Dialect { has_quotes: true, ..layout.dialect },
+            body: source.into_body(layout.body_start),
+            chunk: Chunk::default(),
+            at: 0,
+            n_rows: 0,
+            n_lines: layout.n_lines_before,
+        })
+    }
+
+    /// The names of the columns; made up for a text without a header.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Hands each cell of the next row to `take`, as UTF-8; false if there is no further row.
+    pub(crate) fn next(&mut self, mut take: impl FnMut(&[u8])) -> Result<bool, Error> {
+        loop {
+            if self.at == self.chunk.n_whole {
+                let begun = self.chunk.bytes.split_off(self.chunk.n_whole);
+                let filled = self.chunk.fill(&begun, &mut self.body, PIECE_BYTES, self.dialect);
+                filled.map_err(|found| fault(self.file.clone(), found, self.n_lines))?;
+                self.at = 0;
+                if self.chunk.bytes.is_empty() {
+                    return Ok(false);
+                }
+            }
+            let rest = &self.chunk.bytes[self.at..self.chunk.n_whole];
+            let whole = &rest[..self.dialect.record_length(rest).unwrap_or(rest.len())];
+            let (line, record) = (self.n_lines + 1, without_line_end(whole));
+            self.at += whole.len();
+            self.n_lines += self.dialect.count_lines(whole).max(1);
+            if !self.dialect.is_row(record) {
+                continue;
+            }
+            let (mut cells, n_expected) = (Vec::new(), self.names.len());
+            let n_found = self.dialect.split(record, n_expected, &mut cells);
+            if n_found != n_expected {
+                return Err(Error::Ragged { file: self.file.clone(), row: self.n_rows, line, n_found, n_expected });
+            }
+            cells.iter().for_each(|cell| take(encoding::decode(cell).as_bytes()));
+            self.n_rows += 1;
+            return Ok(true);
+        }
+    }
+}
