@@ -1,10 +1,9 @@
 //! Copies what can be read only once, such as standard input, to a file that can be read again.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 
-use tempfile::TempPath;
-
+use crate::temporary::Temporary;
 use crate::{Error, Input, input};
 
 /// As many bytes as any format needs to be told by.
@@ -22,7 +21,8 @@ const MAGIC_BYTES: u64 = 8;
 #[derive(Debug)]
 pub struct Spooled {
     input: Input,
-    _copy: Option<TempPath>,
+    /// A folder of its own, so that the copy has a name that messages can show and that tells its format.
+    _copy: Option<Temporary>,
 }
 
 impl Spooled {
@@ -46,18 +46,18 @@ impl Spooled {
     fn copy(stream: &mut dyn Read) -> io::Result<Self> {
         let mut beginning = Vec::new();
         stream.take(MAGIC_BYTES).read_to_end(&mut beginning)?;
-        // A name that tells the format.
-        let suffix = match &beginning[..] {
-            [b'P', b'A', b'R', b'1', 0x15, ..] => ".parquet",
-            [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => ".arrow",
-            [0xff, 0xff, 0xff, 0xff, ..] => ".arrows",
-            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ".npy",
-            _ => ".csv",
+        let extension = match &beginning[..] {
+            [b'P', b'A', b'R', b'1', 0x15, ..] => "parquet",
+            [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => "arrow",
+            [0xff, 0xff, 0xff, 0xff, ..] => "arrows",
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => "npy",
+            _ => "csv",
         };
-        let mut copy = tempfile::Builder::new().prefix("mixtura-").suffix(suffix).tempfile()?;
+        let folder = Temporary::private_folder()?;
+        let path = folder.path().join("copy of the input").with_extension(extension);
+        let mut copy = File::create(&path)?;
         copy.write_all(&beginning)?;
         io::copy(stream, &mut copy)?;
-        let copy = copy.into_temp_path();
-        Ok(Self { input: Input::Path(copy.to_path_buf()), _copy: Some(copy) })
+        Ok(Self { input: Input::Path(path), _copy: Some(folder) })
     }
 }
