@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(fs::read_to_string(old.join("index.html")).unwrap(), "old");
         assert!(is_temporary_name(old.file_name().unwrap()) && !aside.exists());
         // Where the new one cannot come, the old one stays.
-        assert!(exchange_in_steps(&parent.path().join("none"), &target).is_err());
+        assert!(exchange_in_steps(&parent.path().join(".mixtura-none.tmp"), &target).is_err());
         assert_eq!(fs::read_to_string(target.join("index.html")).unwrap(), "new");
     }
 }

@@ -83,9 +83,19 @@ impl Temporary {
 
     /// Makes an empty folder in a folder, and first removes what killed processes left there.
     pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
+        Self::folder_with_mode(folder, 0o777)
+    }
+
+    /// The same among the temporary files of the system, for the user's eyes only.
+    #[cfg(feature = "tables")]
+    pub(crate) fn private_folder() -> io::Result<Self> {
+        Self::folder_with_mode(&std::env::temp_dir(), 0o700)
+    }
+
+    fn folder_with_mode(folder: &Path, mode: u32) -> io::Result<Self> {
         sweep(folder);
         for _ in 0..MOST_ATTEMPTS {
-            let path = builder(0o777).tempdir_in(folder)?.keep();
+            let path = builder(mode).tempdir_in(folder)?.keep();
             // Some systems do not open folders; theirs stay unlocked, and are never removed by others.
             let Ok(opened) = File::open(&path) else {
                 return Ok(Self::register(path, None));

@@ -1,10 +1,9 @@
 //! Copies what can be read only once, such as standard input, to a file that can be read again.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 
-use tempfile::TempPath;
-
+use crate::temporary::Temporary;
 use crate::{Error, Input, input};
 
 /// A table that can be read twice: a file as it is, or a copy of a stream that goes away with this.
@@ -19,7 +18,8 @@ use crate::{Error, Input, input};
 #[derive(Debug)]
 pub struct Spooled {
     input: Input,
-    _copy: Option<TempPath>,
+    /// A folder of its own, so that the copy has a name that messages can show.
+    _copy: Option<Temporary>,
 }
 
 impl Spooled {
@@ -41,10 +41,11 @@ impl Spooled {
     }
 
     fn copy(stream: &mut dyn Read) -> io::Result<Self> {
+        let folder = Temporary::private_folder()?;
         // Without an extension: what it is shows in its first bytes.
-        let mut copy = tempfile::Builder::new().prefix("mixtura-").tempfile()?;
+        let path = folder.path().join("copy of the input");
+        let mut copy = File::create(&path)?;
         io::copy(stream, &mut copy)?;
-        let copy = copy.into_temp_path();
-        Ok(Self { input: Input::Path(copy.to_path_buf()), _copy: Some(copy) })
+        Ok(Self { input: Input::Path(path), _copy: Some(folder) })
     }
 }

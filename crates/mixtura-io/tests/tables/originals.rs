@@ -198,6 +198,8 @@ fn a_pipe_is_copied_so_that_it_can_be_read_twice() {
     for _ in 0..2 {
         assert_eq!(fs::read(&copy).unwrap(), b"x\n1\n");
     }
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(copy.parent().unwrap()).unwrap().permissions());
+    assert_eq!(mode & 0o077, 0, "the data is for nobody else to read");
     drop(spooled);
-    assert!(!copy.exists());
+    assert!(!copy.parent().unwrap().exists());
 }
