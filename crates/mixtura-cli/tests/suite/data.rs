@@ -1,5 +1,6 @@
 //! Checks the options that say which columns and rows of a table are used, and how.
 
+use std::fmt::Write;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Stdio;
@@ -15,7 +16,7 @@ fn with_model(folder: &Path) {
     let mut text = String::from("b,a,extra\n");
     for row in 0..40 {
         let (x, y) = (f64::from(row * 7 % 11), f64::from(row * 5 % 13));
-        text += &format!("{},{},{}\n", 1000.0 + 50.0 * x, y / 10.0, x * y);
+        writeln!(text, "{},{},{}", 1000.0 + 50.0 * x, y / 10.0, x * y).unwrap();
     }
     write(folder, "d.csv", &text);
     succeed(folder, "fit d.csv -k 1 --columns a,b -o m.json");
@@ -66,11 +67,8 @@ fn columns_and_rows_are_left_out_as_the_options_say() {
     let folder = folder();
     let mut text = String::from("name;x;y\n");
     for row in 0..30 {
-        text += &format!(
-            "n{row};{},5;{}\n",
-            row * 7 % 11,
-            if row == 3 { "NA".into() } else { format!("{},25", row * 5 % 13) }
-        );
+        let y = if row == 3 { "NA".into() } else { format!("{},25", row * 5 % 13) };
+        writeln!(text, "n{row};{},5;{y}", row * 7 % 11).unwrap();
     }
     write(folder.path(), "d.csv", &text);
     let fit = succeed(folder.path(), "fit d.csv -k 1 --missing skip -o m.json");
