@@ -1,5 +1,7 @@
 //! Says what can be typed: the subcommands, and how numbers are checked.
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand, ValueEnum};
 use mixtura::Start;
 use mixtura::family::Family;
@@ -11,9 +13,25 @@ use crate::commands::{bounds, compare, completions, fit, generate, man, paper, p
 /// Without a subcommand: a demonstration on generated data, EM against stochastic EM.
 #[derive(Debug, Parser)]
 #[command(name = "mixtura", version, max_term_width = 100)]
+#[command(after_help = "Examples:\n  mixtura                                  a demonstration\n  \
+    mixtura fit data.csv -k 5 -o model.json  fit five components\n  \
+    mixtura show model.json                  look at them\n  \
+    mixtura predict model.json data.csv      label the rows")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
+
+    /// The demonstration's page [default: in the temporary folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Number of threads [default: all]; changes no bit of any result
+    #[arg(long, value_name = "T", value_parser = threads, global = true, help_heading = "Everywhere")]
+    pub threads: Option<usize>,
+
+    /// No progress, no notices, no warnings: errors only
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -91,7 +109,7 @@ pub(crate) fn probability(text: &str) -> Result<f64, String> {
 }
 
 /// A sensible number of threads.
-pub(crate) fn threads(text: &str) -> Result<usize, String> {
+fn threads(text: &str) -> Result<usize, String> {
     match at_least_one(text)? {
         n if n > 1024 => Err("must be at most 1024".into()),
         n => Ok(n),

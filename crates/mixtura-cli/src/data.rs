@@ -96,7 +96,8 @@ impl DataArguments {
         Ok(table)
     }
 
-    fn options(&self) -> ReadOptions {
+    /// What to ask of a table, but for weights, labels and expected names.
+    pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions {
             columns: self.columns.clone(),
             exclude: self.exclude.clone(),

@@ -58,17 +58,11 @@ pub(crate) fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
-    if is_interrupted(&error) {
+    if is_interruption(&error) {
         return ExitCode::from(interrupt::EXIT_CODE);
     }
     talk::error(&words(&error), hint(&error).as_deref());
     if error.downcast_ref::<Usage>().is_some() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
-}
-
-/// Whether the work was stopped on request, by the command or inside the library.
-fn is_interrupted(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<interrupt::Interrupted>().is_some()
-        || error.downcast_ref::<mixtura::Error>() == Some(&mixtura::Error::Interrupted)
 }
 
 /// The error and its causes, up to the first that tells its own causes.
@@ -81,6 +75,10 @@ fn words(error: &anyhow::Error) -> String {
         }
     }
     words.join(": ")
+}
+
+fn is_interruption(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(mixtura::Error::Interrupted)))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -114,6 +112,7 @@ fn hint_of_library(error: &mixtura::Error) -> Option<&'static str> {
         Error::Width { .. } => Some("pick the model's columns with --columns"),
         Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs a labelled row; is -k right?"),
         Error::Value { .. } => Some("leave out that column (--columns) or row, or use --family gaussian"),
+        Error::Memory { .. } => Some("use fewer columns (--columns) or fewer rows, or a machine with more memory"),
         Error::TooLarge { .. } => Some("use fewer columns (--columns) or fewer components"),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! Watches a fit: a line of progress on a terminal, the trace, Ctrl-C.
+//! Watches long work: a bar on a terminal, a plain line every so often elsewhere, the trace, Ctrl-C.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mixtura::driver::Observer;
 use mixtura_paper::comparison::{Progress, Watcher};
 
-use crate::interrupt;
+use crate::{interrupt, talk};
+
+/// Where there is no terminal, how long nothing is said between two lines.
+const BETWEEN_LINES: Duration = Duration::from_secs(30);
 
 /// What is known of the model after a round.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,72 +25,87 @@ pub(crate) struct TraceRow {
     pub n_repairs: u64,
 }
 
-/// Watches all restarts of a fit.
-pub(crate) struct Watch {
+/// Says how far work has come: a bar that is redrawn, or lines now and then.
+struct Display {
     bar: ProgressBar,
-    what: String,
-    rounds: u64,
-    ln_volume: f64,
-    restarts: Mutex<BTreeMap<u64, Restart>>,
+    began: Instant,
+    last_line: Mutex<Instant>,
 }
 
-#[derive(Default)]
-struct Restart {
-    started: Option<Instant>,
-    rows: Vec<TraceRow>,
-    pending: (f64, u64),
-}
+impl Display {
+    /// Steps of the bar.
+    const LENGTH: u64 = 1000;
 
-/// A bar of that length on a terminal; hidden elsewhere or if asked to be quiet.
-pub(crate) fn bar(length: u64, quiet: bool) -> ProgressBar {
-    if quiet {
-        return ProgressBar::hidden();
+    fn new() -> Self {
+        let bar = if talk::is_lively() && !talk::is_quiet() {
+            let bar = ProgressBar::new(Self::LENGTH);
+            let style =
+                ProgressStyle::with_template("{spinner} [{bar:24}] {msg}").expect("invariant: the template is valid");
+            bar.set_style(style.progress_chars("=> "));
+            bar
+        } else {
+            ProgressBar::hidden()
+        };
+        Self { bar, began: Instant::now(), last_line: Mutex::new(Instant::now()) }
     }
-    let bar = ProgressBar::new(length);
-    let style = ProgressStyle::with_template("{spinner} [{bar:24}] {msg}").expect("invariant: the template is valid");
-    bar.set_style(style.progress_chars("=> "));
-    bar
+
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Shows a share of the work done and a message, which is made only if it is seen.
+    fn show(&self, share: f64, message: impl FnOnce() -> String) {
+        if !self.bar.is_hidden() {
+            self.bar.set_position((share * Self::LENGTH as f64) as u64);
+            self.bar.set_message(message());
+            return;
+        }
+        let mut last = self.last_line.lock().expect("invariant: no observer panics");
+        if !talk::is_quiet() && last.elapsed() >= BETWEEN_LINES {
+            *last = Instant::now();
+            talk::notice(&message());
+        }
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// A spinner with a message on a terminal, for work of unknown length.
-pub(crate) fn spinner(message: String, quiet: bool) -> ProgressBar {
-    if quiet {
+pub(crate) fn spinner(message: String) -> ProgressBar {
+    if talk::is_quiet() || !talk::is_lively() {
         return ProgressBar::hidden();
     }
-    let spinner = ProgressBar::new_spinner().with_message(message);
+    let spinner = ProgressBar::new_spinner().with_message(talk::printable(&message).into_owned());
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
 }
 
-/// A bar with the time left, for work of known length.
+/// Shows work of known length, with the time left.
 pub(crate) struct Countdown {
-    bar: ProgressBar,
+    display: Display,
     what: String,
 }
 
 impl Countdown {
-    /// Steps of the bar.
-    const LENGTH: u64 = 1000;
-
-    /// A bar on a terminal; hidden elsewhere or if asked to be quiet.
-    pub(crate) fn new(what: &str, quiet: bool) -> Self {
-        Self { bar: bar(Self::LENGTH, quiet), what: what.into() }
+    pub(crate) fn new(what: &str) -> Self {
+        Self { display: Display::new(), what: what.into() }
     }
 
     /// Takes the bar off the terminal.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.display.finish();
     }
 }
 
 impl Watcher for Countdown {
     fn progressed(&self, progress: &Progress) {
-        if self.bar.is_hidden() {
-            return;
-        }
-        let left = progress.seconds_left().map_or(String::new(), |left| format!("  {} left", duration(left)));
-        self.bar.set_position((progress.share() * Self::LENGTH as f64) as u64);
-        self.bar.set_message(format!("{}  {:.0} %{left}", self.what, 100.0 * progress.share()));
+        self.display.show(progress.share(), || {
+            let left = progress.seconds_left().map_or(String::new(), |left| format!("  {} left", duration(left)));
+            let elapsed = duration(self.display.elapsed().as_secs_f64());
+            format!("{}  {:.0} %  {elapsed}{left}", self.what, 100.0 * progress.share())
+        });
     }
 
     fn is_stopped(&self) -> bool {
@@ -104,10 +122,36 @@ fn duration(seconds: f64) -> String {
     }
 }
 
+/// Watches all restarts of a fit.
+pub(crate) struct Watch {
+    display: Display,
+    plan: Plan,
+    restarts: Mutex<BTreeMap<u64, Restart>>,
+}
+
+/// What a fit was asked to do.
+pub(crate) struct Plan {
+    /// The algorithm's name.
+    pub algorithm: &'static str,
+    /// Rounds of a restart, at most.
+    pub n_rounds: u64,
+    /// Number of restarts.
+    pub n_restarts: u64,
+    /// Logarithm of the volume factor with which the rows were mapped.
+    pub ln_volume: f64,
+}
+
+#[derive(Default)]
+struct Restart {
+    started: Option<Instant>,
+    rows: Vec<TraceRow>,
+    pending: (f64, u64),
+    has_ended: bool,
+}
+
 impl Watch {
-    /// Watches a fit of at most so many rounds, whose rows were mapped with this volume factor.
-    pub(crate) fn new(what: &str, rounds: u64, ln_volume: f64, quiet: bool) -> Self {
-        Self { bar: bar(rounds, quiet), what: what.into(), rounds, ln_volume, restarts: Mutex::default() }
+    pub(crate) fn new(plan: Plan) -> Self {
+        Self { display: Display::new(), plan, restarts: Mutex::default() }
     }
 
     /// The rows of a restart's trace.
@@ -127,13 +171,51 @@ impl Watch {
 
     /// Takes the bar off the terminal.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.display.finish();
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Restart>> {
         self.restarts.lock().expect("invariant: no observer panics")
     }
+
+    fn show(&self, restart: u64, round: u64, restarts: &BTreeMap<u64, Restart>) {
+        let Plan { algorithm, n_rounds, n_restarts, .. } = self.plan;
+        let n_ended = restarts.values().filter(|restart| restart.has_ended).count() as u64;
+        let of_round = round as f64 / n_rounds.max(1) as f64;
+        let share = if n_restarts > 1 { n_ended as f64 / n_restarts as f64 } else { of_round };
+        self.display.show(share, || {
+            let rows = restarts.get(&restart).map_or(&[][..], |restart| &restart.rows);
+            let last = rows.last().map_or(f64::NAN, |row| row.mean_ln_likelihood);
+            let mut text = format!("{algorithm} ");
+            if n_restarts > 1 {
+                // A guard's run counts as the restart that it guards.
+                let ended = restarts.values().filter(|restart| restart.has_ended);
+                let best = ended.filter_map(|restart| restart.rows.last()).map(|row| row.mean_ln_likelihood);
+                let best = best.fold(f64::NEG_INFINITY, f64::max);
+                write!(text, "restart {}/{n_restarts}  ", restart % n_restarts + 1).expect(WRITABLE);
+                if best.is_finite() {
+                    write!(text, "best {best:.6}  ").expect(WRITABLE);
+                }
+            }
+            write!(text, "round {round}/{n_rounds}  log-likelihood {last:.6} per row").expect(WRITABLE);
+            if let [.., before, last] = rows {
+                let change = last.mean_ln_likelihood - before.mean_ln_likelihood;
+                write!(text, "  change {change:+.1e}").expect(WRITABLE);
+            }
+            let elapsed = self.display.elapsed().as_secs_f64();
+            write!(text, "  {}", duration(elapsed)).expect(WRITABLE);
+            if share > 0.0 && (n_restarts > 1 || round >= 5) {
+                let left = duration(elapsed * (1.0 - share) / share);
+                // A single run may converge long before its last round.
+                let about = if n_restarts > 1 { "about" } else { "at most" };
+                write!(text, ", {about} {left} left").expect(WRITABLE);
+            }
+            text
+        });
+    }
 }
+
+const WRITABLE: &str = "invariant: text can be written to";
 
 impl Observer for Watch {
     fn pass_started(&self, restart: u64, _round: u64) {
@@ -141,22 +223,12 @@ impl Observer for Watch {
     }
 
     fn evaluated(&self, restart: u64, round: u64, mean_ln_likelihood: f64) {
-        let mean_ln_likelihood = mean_ln_likelihood + self.ln_volume;
+        let mean_ln_likelihood = mean_ln_likelihood + self.plan.ln_volume;
         let mut restarts = self.lock();
         let entry = restarts.entry(restart).or_default();
         let (seconds, n_repairs) = std::mem::take(&mut entry.pending);
-        let change = entry.rows.last().map(|row| mean_ln_likelihood - row.mean_ln_likelihood);
         entry.rows.push(TraceRow { mean_ln_likelihood, seconds, n_repairs });
-        if self.bar.is_hidden() {
-            return;
-        }
-        let change = change.map_or(String::new(), |change| format!("  change {change:+.1e}"));
-        let restart = if restart > 0 { format!("  restart {}", restart + 1) } else { String::new() };
-        self.bar.set_position(round);
-        self.bar.set_message(format!(
-            "{} round {round}/{}  log-likelihood {mean_ln_likelihood:.6} a row{change}{restart}",
-            self.what, self.rounds
-        ));
+        self.show(restart, round, &restarts);
     }
 
     fn updated(&self, restart: u64, _round: u64, n_repairs: u64) {
@@ -164,6 +236,10 @@ impl Observer for Watch {
         let entry = restarts.entry(restart).or_default();
         let seconds = entry.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
         entry.pending = (seconds, n_repairs);
+    }
+
+    fn ended(&self, restart: u64) {
+        self.lock().entry(restart).or_default().has_ended = true;
     }
 
     fn is_stopped(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Lines up columns of text for a terminal.
 
+use crate::talk::printable;
+
 /// A table whose columns line up: text to the left, numbers to the right.
 #[derive(Debug, Default)]
 pub(crate) struct Aligned {
@@ -9,12 +11,15 @@ pub(crate) struct Aligned {
 impl Aligned {
     /// A table with a heading.
     pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Self {
-        Self { rows: vec![heading.into_iter().map(Into::into).collect()] }
+        let mut table = Self::default();
+        table.row(heading);
+        table
     }
 
-    /// Adds a row.
+    /// Adds a row; names in it may come from outside.
     pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        let cell = |cell: S| printable(&cell.into()).replace(['\n', '\t'], " ");
+        self.rows.push(cells.into_iter().map(cell).collect());
     }
 
     /// The table as text, each line indented by two spaces.
@@ -23,12 +28,13 @@ impl Aligned {
         let cell = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| cell.chars().count());
         let widths: Vec<usize> =
             (0..n_columns).map(|column| self.rows.iter().map(|row| cell(row, column)).max().unwrap_or(0)).collect();
+        let is_text: Vec<bool> = (0..n_columns).map(|column| self.is_text(column)).collect();
         let mut text = String::new();
         for row in &self.rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
                 let space = " ".repeat(widths[column] - cell.chars().count());
-                let (before, after) = if self.is_text(column) { ("", space.as_str()) } else { (space.as_str(), "") };
+                let (before, after) = if is_text[column] { ("", space.as_str()) } else { (space.as_str(), "") };
                 line.push_str("  ");
                 line.push_str(before);
                 line.push_str(cell);

@@ -1,15 +1,35 @@
-//! Talks to the user on standard error: notices, warnings and hints.
+//! Talks to the user on standard error: notices, warnings, errors and hints, never with raw control characters.
 
-use std::io::{IsTerminal, Write};
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether `--quiet` was given: errors only.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Keeps notices, warnings and progress to ourselves from now on.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether only errors are to be shown.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
 
 /// Says something worth knowing.
 pub(crate) fn notice(text: &str) {
-    say("note", "36", text);
+    if !is_quiet() {
+        say("note", "36", text);
+    }
 }
 
 /// Says something to look into.
 pub(crate) fn warning(text: &str) {
-    say("warning", "33", text);
+    if !is_quiet() {
+        say("warning", "33", text);
+    }
 }
 
 /// Says why nothing came of it, and what to do next.
@@ -20,17 +40,104 @@ pub(crate) fn error(text: &str, hint: Option<&str>) {
     }
 }
 
-/// Whether standard error shows colours.
+/// Whether standard error is a terminal on which lines can be redrawn.
+pub(crate) fn is_lively() -> bool {
+    io::stderr().is_terminal() && !is_dumb()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether standard error shows colours: the conventions of NO_COLOR, CLICOLOR and CLICOLOR_FORCE.
 fn has_colours() -> bool {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    std::io::stderr().is_terminal() && !no_color
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_zero = |name: &str| std::env::var_os(name) == Some(OsString::from("0"));
+    if is_set("NO_COLOR") {
+        return false;
+    }
+    if is_set("CLICOLOR_FORCE") && !is_zero("CLICOLOR_FORCE") {
+        return true;
+    }
+    is_lively() && !is_zero("CLICOLOR")
 }
 
 fn say(word: &str, colour: &str, text: &str) {
+    let text = printable(text);
     // Nobody is left to tell if standard error itself fails.
     let _ = if has_colours() {
-        writeln!(std::io::stderr(), "\u{1b}[1;{colour}m{word}:\u{1b}[0m {text}")
+        writeln!(io::stderr(), "\u{1b}[1;{colour}m{word}:\u{1b}[0m {text}")
     } else {
-        writeln!(std::io::stderr(), "{word}: {text}")
+        writeln!(io::stderr(), "{word}: {text}")
     };
+}
+
+/// A text whose control characters, which could move the cursor or change a terminal's title, are escaped.
+///
+/// Names of columns and files come from outside. Line feeds and tabs stay.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_risky) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| if is_risky(c) { c.escape_default().collect() } else { String::from(c) };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// Control characters, and those that reorder the text around them.
+fn is_risky(c: char) -> bool {
+    let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (c.is_control() && c != '\n' && c != '\t') || reorders
+}
+
+/// Escapes control characters on their way to a terminal; a program gets every byte as it is.
+pub(crate) struct ForTerminal<W: Write> {
+    writer: W,
+    /// The beginning of a character whose other bytes have not come yet.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> ForTerminal<W> {
+    pub(crate) fn new(writer: W) -> Self {
+        Self { writer, begun: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for ForTerminal<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        let n_whole = match std::str::from_utf8(&self.begun) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.begun.len(),
+        };
+        let whole: Vec<u8> = self.begun.drain(..n_whole).collect();
+        self.writer.write_all(printable(&String::from_utf8_lossy(&whole)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_from_names_do_not_reach_the_terminal_raw() {
+        assert_eq!(printable("plain ü\n\tµ"), "plain ü\n\tµ");
+        assert_eq!(printable("a\u{1b}]0;title\u{7}b\r"), "a\\u{1b}]0;title\\u{7}b\\r");
+        assert_eq!(printable("\u{9b}2J\u{202e}x"), "\\u{9b}2J\\u{202e}x");
+    }
+
+    #[test]
+    fn characters_cut_in_two_are_put_together_again() {
+        let mut out = Vec::new();
+        let text = "ü\u{1b}µ".as_bytes();
+        let mut writer = ForTerminal::new(&mut out);
+        for byte in text {
+            writer.write_all(&[*byte]).unwrap();
+        }
+        assert_eq!(String::from_utf8(out).unwrap(), "ü\\u{1b}µ");
+    }
 }

@@ -10,12 +10,12 @@ use mixtura::theory::{Bounds, Proximity, least_weight};
 use mixtura::with_mixture;
 use mixtura_io::{BoundsReport, Certainty, Input, ModelFile};
 
-use crate::arguments::{Format, positive, probability, threads};
+use crate::arguments::{Format, positive, probability};
 use crate::data::DataArguments;
 use crate::failure::Usage;
 use crate::progress::spinner;
 use crate::table::{Aligned, number};
-use crate::{interrupt, output, talk};
+use crate::{output, talk};
 
 /// How far stochastic EM's update can be from EM's: Theorems 1–3 of the paper for this data and model
 ///
@@ -23,6 +23,8 @@ use crate::{interrupt, output, talk};
 /// mean and entry of a covariance has a bound on the difference that holds with a stated probability, and a
 /// typical deviation.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  mixtura bounds data.csv --model model.json\n  \
+    mixtura bounds data.csv --model model.json --delta 0.001 --within 5 --format table")]
 pub(crate) struct BoundsArguments {
     #[command(flatten)]
     data: DataArguments,
@@ -48,10 +50,6 @@ pub(crate) struct BoundsArguments {
     #[arg(long, value_name = "COLUMN", hide = true)]
     weights: Option<String>,
 
-    /// Number of threads [default: all]; changes no bit of the result
-    #[arg(long, value_name = "T", value_parser = threads)]
-    threads: Option<usize>,
-
     /// Print as JSON or as a table [default: a table on a terminal, else JSON]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -59,10 +57,6 @@ pub(crate) struct BoundsArguments {
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-
-    /// No progress, no notices
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Runs the subcommand.
@@ -71,22 +65,16 @@ pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
         return Err(Usage("--weights: the theorems are about rows without weights".into()).into());
     }
     let model_input = Input::Path(arguments.model.clone());
-    output::check(&[arguments.output.as_ref()], &[&arguments.data.data, &model_input])?;
-    if let Some(n_threads) = arguments.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
-    }
+    output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
-    let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
+    let reading = spinner(format!("reading {}", arguments.data.data));
     let rows = arguments.data.read_for(&file, None)?.rows;
     reading.finish_and_clear();
-    interrupt::check()?;
-    let sweeping = spinner("two sweeps of the rows".into(), arguments.quiet);
+    let sweeping = spinner("two sweeps of the rows".into());
     let (json, table) = with_mixture!(&file.model, model => {
         let report = BoundsReport::measure(model, &rows, arguments.certainty(), arguments.within)?;
         sweeping.finish_and_clear();
-        if !arguments.quiet {
-            warn(&report);
-        }
+        warn(&report);
         (report.to_json(), to_table(&report))
     });
     let to_file = arguments.output.is_some() && arguments.format.is_none();

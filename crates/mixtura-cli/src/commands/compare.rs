@@ -1,15 +1,15 @@
 //! Runs EM and SEM from the same starts and shows what differs: `mixtura compare`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 use mixtura::rows::Normalization;
+use mixtura_io::OutputFolder;
 use mixtura_paper::comparison::{Comparison, Files, Plan, Publication, Summary, compare};
 
-use crate::arguments::{Format, Init, at_least_one, not_negative, positive, probability, threads};
+use crate::arguments::{Format, Init, at_least_one, not_negative, positive, probability};
 use crate::data::DataArguments;
 use crate::failure::Usage;
 use crate::progress::{Countdown, spinner};
@@ -22,6 +22,8 @@ use crate::{interrupt, output, talk};
 /// every figure as SVG.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
+#[command(after_help = "Examples:\n  mixtura compare data.csv -k 5\n  \
+    mixtura compare data.parquet -k 10 --normalize --init random --starts 10 -o comparison")]
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     data: DataArguments,
@@ -38,7 +40,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "R", default_value = "5", value_parser = at_least_one)]
     runs: usize,
 
-    /// How many of them are held against the theorems in each round
+    /// How many of them are compared with the theorems' bounds in each round
     #[arg(long, value_name = "B", default_value_t = 1)]
     bound_runs: u64,
 
@@ -54,11 +56,11 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 
-    /// With which all statements of the theorems hold at once in a round
+    /// Confidence that all statements of the theorems hold simultaneously in a round
     #[arg(long, value_name = "C", default_value = "0.99", value_parser = probability)]
     confidence: f64,
 
-    /// Log-likelihoods that differ by less, in nats a row, count as equal
+    /// Log-likelihoods that differ by less, in nats per row, count as equal
     #[arg(long, value_name = "T", default_value = "1e-3", value_parser = positive)]
     equal_within: f64,
 
@@ -74,10 +76,6 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "COLUMN", hide = true)]
     weights: Option<String>,
 
-    /// Number of threads [default: all]; changes nothing but times
-    #[arg(long, value_name = "T", value_parser = threads)]
-    threads: Option<usize>,
-
     /// The folder for the page, figures and curves; made if it is not there
     #[arg(short, long, value_name = "FOLDER", default_value = "mixtura-compare", help_heading = "Output")]
     output: PathBuf,
@@ -85,10 +83,6 @@ pub(crate) struct CompareArguments {
     /// Print the summary as JSON or as a table [default: a table on a terminal, else JSON]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-
-    /// No progress, no notices
-    #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
 }
 
 /// Runs the subcommand.
@@ -98,16 +92,15 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     }
     let plan = arguments.plan();
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    if let Some(n_threads) = arguments.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
-    }
-    let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
+    let mut folder = OutputFolder::create(&arguments.output, Publication::is_document)?;
+    let outputs: Vec<PathBuf> = Publication::NAMES.iter().map(|name| folder.would_write(Path::new(name))).collect();
+    output::refuse_inputs(&outputs.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&arguments.data.data])?;
+    let reading = spinner(format!("reading {}", arguments.data.data));
     let table = arguments.data.read(None, None)?;
     let rows = if arguments.normalize { table.rows.normalized()? } else { table.rows };
     reading.finish_and_clear();
-    make_folder(&arguments.output)?;
-
-    let countdown = Countdown::new("comparing", arguments.quiet);
+    interrupt::hear();
+    let countdown = Countdown::new("comparing");
     let mut files = Files::new(rows.normalization().map_or(0.0, Normalization::ln_volume));
     let comparison = compare(&rows, &plan, &countdown, |number, start| files.add(number, start))
         .with_context(|| arguments.data.data.to_string())?;
@@ -118,18 +111,19 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     }
     let summary = Summary::of(&comparison);
     let published = arguments.publication(&comparison, &summary);
-    let index = write(&arguments.output, &published, &files)?;
+    for (name, text) in published.documents(&files) {
+        folder.add(Path::new(&name), text.as_bytes())?;
+    }
+    folder.commit()?;
     let text = match output::format(arguments.format) {
         Format::Json => format!("{}\n", serde_json::to_string_pretty(&published.to_json())?),
         Format::Table => to_table(&comparison, &summary),
     };
     output::text(None, &text)?;
-    if !arguments.quiet {
-        if interrupted {
-            talk::warning(&format!("interrupted: {} of {} starts", comparison.starts.len(), plan.starts));
-        }
-        talk::notice(&format!("wrote {}", index.display()));
+    if interrupted {
+        talk::warning(&format!("interrupted: {} of {} starts", comparison.starts.len(), plan.starts));
     }
+    talk::notice(&format!("wrote {}", arguments.output.join(Publication::INDEX).display()));
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
 }
 
@@ -176,19 +170,6 @@ impl CompareArguments {
         }
         words.join(" ")
     }
-}
-
-fn make_folder(folder: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("{}: cannot make this folder", folder.display()))
-}
-
-/// Writes page, summary, curves and figures; returns the page's path.
-fn write(folder: &Path, publication: &Publication<'_>, files: &Files) -> anyhow::Result<PathBuf> {
-    make_folder(&folder.join("figures"))?;
-    for (name, text) in publication.documents(files) {
-        mixtura_io::write_file(&folder.join(name), text.as_bytes())?;
-    }
-    Ok(folder.join(Publication::INDEX))
 }
 
 /// Everything that fits on a terminal.
@@ -238,7 +219,7 @@ pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
         )
     });
     format!(
-        "Log-likelihood of the answers, nats a row ({} from each start, {})\n\n{}\n{}\n\
+        "Log-likelihood of the answers, nats per row ({} from each start, {})\n\n{}\n{}\n\
          Median time of a round, {}, and multiplications as the paper counts them\n\n{}\n{bounds}\
          {}\n\n{}\n",
         counted(plan.runs as usize, "run"),

@@ -18,6 +18,8 @@ use crate::output;
 /// smaller N are the first rows of a larger N.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
+#[command(after_help = "Examples:\n  mixtura generate --dimension 2 -k 3 -n 1000 > points.csv\n  \
+    mixtura generate -d 10 -k 10 -n 1000000 --separation 1 --labels -o points.parquet --model truth.json")]
 pub(crate) struct GenerateArguments {
     /// Number of columns
     #[arg(short, long, value_name = "D", value_parser = at_least_one)]
@@ -67,7 +69,7 @@ enum BalanceName {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
-    output::check(&[arguments.output.as_ref(), arguments.model.as_ref()], &[])?;
+    output::check(&[arguments.output.as_deref(), arguments.model.as_deref()], &[])?;
     let artificial = Artificial {
         n_columns: arguments.dimension,
         n_components: arguments.n_components,

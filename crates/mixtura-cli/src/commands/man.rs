@@ -11,6 +11,7 @@ use crate::output;
 
 /// Print the manual page, or write one for every subcommand
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  mixtura man | man -l -\n  mixtura man -o ~/.local/share/man/man1")]
 pub(crate) struct ManArguments {
     /// Write mixtura.1 and a page for each subcommand into this folder
     #[arg(short, long, value_name = "FOLDER")]

@@ -8,6 +8,7 @@ pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod man;
 pub(crate) mod paper;
+pub(crate) mod per_row;
 pub(crate) mod predict;
 pub(crate) mod sample;
 pub(crate) mod score;

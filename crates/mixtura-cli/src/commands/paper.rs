@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use mixtura::Rows;
-use mixtura_io::{Input, ReadOptions};
+use mixtura_io::{Input, OutputFolder, ReadOptions};
 use mixtura_paper::comparison::{StartDigest, Summary};
 use mixtura_paper::evaluation::{
     DataSet, Evaluated, Finding, Origin, SETS, Scale, Shelf, Specimen, artificial_rows, experiment, findings, page,
@@ -15,7 +15,6 @@ use mixtura_paper::evaluation::{
 };
 use serde_json::json;
 
-use crate::arguments::threads;
 use crate::failure::Hinted;
 use crate::progress::Countdown;
 use crate::{interrupt, output, talk};
@@ -25,6 +24,8 @@ use crate::{interrupt, output, talk};
 /// Writes a page that opens offline, figures as SVG and findings into the output folder. What is done is kept
 /// there: run the same command again to go on after an interruption.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  mixtura paper --output evaluation\n  \
+    mixtura paper --scale full --only artificial-1e4 --output evaluation")]
 pub(crate) struct PaperArguments {
     /// How much is done
     #[arg(long, value_enum, default_value_t = ScaleName::Quick)]
@@ -38,17 +39,9 @@ pub(crate) struct PaperArguments {
     #[arg(long, value_name = "FOLDER", default_value = "data")]
     data: PathBuf,
 
-    /// Number of threads [default: all]; changes nothing but times
-    #[arg(long, value_name = "T", value_parser = threads)]
-    threads: Option<usize>,
-
     /// The folder for everything that comes of it
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
-
-    /// No progress, no notices
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -60,6 +53,8 @@ enum ScaleName {
 }
 
 const SPECIMENS: &str = "specimens";
+const INDEX: &str = "index.html";
+const FINDINGS: &str = "findings.json";
 
 fn names() -> clap::builder::PossibleValuesParser {
     SETS.iter().map(|set| set.name).chain([SPECIMENS]).collect::<Vec<_>>().into()
@@ -68,11 +63,13 @@ fn names() -> clap::builder::PossibleValuesParser {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
     let scale = if arguments.scale == ScaleName::Quick { Scale::Quick } else { Scale::Full };
+    let folder = OutputFolder::create(&arguments.output, is_document)?;
+    let outputs = [INDEX, FINDINGS].map(|name| folder.would_write(Path::new(name)));
+    let inputs = SETS.iter().filter_map(|set| file_of(set, &arguments.data)).map(Input::Path).collect::<Vec<_>>();
+    output::refuse_inputs(&outputs.each_ref().map(PathBuf::as_path), &inputs.iter().collect::<Vec<_>>())?;
     fs::create_dir_all(&arguments.output)
         .with_context(|| format!("{}: cannot make this folder", arguments.output.display()))?;
-    if let Some(n_threads) = arguments.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
-    }
+    interrupt::hear();
     let is_wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let mut missing = Vec::new();
     let mut evaluated = Vec::new();
@@ -90,34 +87,50 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
             )),
         }
     }
-    let specimens = if is_wanted(SPECIMENS) { specimens(arguments, scale)? } else { Vec::new() };
+    let specimens = if is_wanted(SPECIMENS) { specimens(scale)? } else { Vec::new() };
     if evaluated.is_empty() && specimens.is_empty() && !missing.is_empty() {
         let hint = "data/get obtains the real data sets; --data names the folder they are in".into();
         return Err(Hinted { message: missing.join("\n"), hint }.into());
     }
-    write(arguments, scale, &evaluated, &specimens, &missing)?;
-    for text in missing.iter().filter(|_| !arguments.quiet) {
-        talk::warning(&format!("{text}; data/get obtains it"));
+    let interrupted = interrupt::is_wanted();
+    // Finished starts are kept; a page of fewer results must not take the place of one with more.
+    let has_page = arguments.output.join(INDEX).exists();
+    if !interrupted || (!has_page && !evaluated.is_empty()) {
+        write(arguments, scale, &evaluated, &specimens, &missing)?;
     }
-    if interrupt::is_wanted() {
-        talk::warning("interrupted: the same command goes on where it stopped");
+    if interrupted {
+        let kept = if has_page { "; the page that is there was left as it is" } else { "" };
+        talk::warning(&format!("interrupted: the same command goes on where it stopped{kept}"));
         return Ok(ExitCode::from(interrupt::EXIT_CODE));
+    }
+    for text in missing {
+        talk::warning(&format!("{text}; data/get obtains it"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The rows of a data set, mapped to [0, 1] if they are real; nothing if the file is not there.
 fn rows_of(set: &DataSet, folder: &Path) -> anyhow::Result<Option<Rows<'static>>> {
-    let stem = match set.origin {
-        Origin::Artificial { n_rows } => return Ok(Some(artificial_rows(n_rows)?)),
-        Origin::File { stem } => stem,
-    };
-    let path = folder.join(format!("{stem}.parquet"));
-    if !path.exists() {
-        return Ok(None);
+    if let Origin::Artificial { n_rows } = set.origin {
+        return Ok(Some(artificial_rows(n_rows)?));
     }
+    let Some(path) = file_of(set, folder).filter(|path| path.exists()) else { return Ok(None) };
     let table = mixtura_io::read(&Input::Path(path), &ReadOptions::default())?;
     Ok(Some(table.rows.normalized()?))
+}
+
+/// The file that a real data set is read from.
+fn file_of(set: &DataSet, folder: &Path) -> Option<PathBuf> {
+    match set.origin {
+        Origin::Artificial { .. } => None,
+        Origin::File { stem } => Some(folder.join(format!("{stem}.parquet"))),
+    }
+}
+
+/// Whether a path, relative to the output folder, is written anew with each page.
+fn is_document(path: &Path) -> bool {
+    let is_figure = path.parent() == Some(Path::new("figures")) && path.extension().is_some_and(|e| e == "svg");
+    is_figure || [INDEX, FINDINGS].iter().any(|name| path == Path::new(name))
 }
 
 /// Keeps finished starts as files.
@@ -161,7 +174,7 @@ fn evaluate(
     let path = arguments.output.join("starts").join(set.name);
     fs::create_dir_all(&path)?;
     let folder = Folder { path, plan: json!({"mixtura": env!("CARGO_PKG_VERSION"), "plan": plan}) };
-    let countdown = Countdown::new(set.title, arguments.quiet);
+    let countdown = Countdown::new(set.title);
     let comparison =
         experiment(set, rows, &plan, &folder, &countdown).map_err(|error| anyhow!("{}: {error}", set.title))?;
     countdown.finish();
@@ -172,14 +185,14 @@ fn evaluate(
     Ok(Some(Evaluated { set: *set, comparison, summary, projection }))
 }
 
-fn specimens(arguments: &PaperArguments, scale: Scale) -> anyhow::Result<Vec<Specimen>> {
+fn specimens(scale: Scale) -> anyhow::Result<Vec<Specimen>> {
     let plans = specimen_plans(scale);
     let mut found = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
         if interrupt::is_wanted() {
             break;
         }
-        let countdown = Countdown::new(&format!("artificial mixture {}/{}", number + 1, plans.len()), arguments.quiet);
+        let countdown = Countdown::new(&format!("artificial mixture {}/{}", number + 1, plans.len()));
         found.extend(specimen(plan, &countdown)?);
         countdown.finish();
     }
@@ -194,13 +207,11 @@ fn write(
     missing: &[String],
 ) -> anyhow::Result<()> {
     let findings = findings(evaluated, specimens);
-    let folder = &arguments.output;
+    let mut folder = OutputFolder::create(&arguments.output, is_document)?;
     let footer = format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), command(arguments));
     let page = page(evaluated, specimens, &findings, missing, footer);
-    let figures = folder.join("figures");
-    fs::create_dir_all(&figures)?;
     for figure in page.figures() {
-        mixtura_io::write_file(&figures.join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
+        folder.add(&Path::new("figures").join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
     }
     let sets: Vec<serde_json::Value> = evaluated
         .iter()
@@ -217,16 +228,11 @@ fn write(
         "sets": sets,
         "specimens": specimens,
     });
-    mixtura_io::write_file(
-        &folder.join("findings.json"),
-        format!("{}\n", serde_json::to_string_pretty(&all)?).as_bytes(),
-    )?;
-    let index = folder.join("index.html");
-    mixtura_io::write_file(&index, page.to_html().as_bytes())?;
+    folder.add(Path::new(FINDINGS), format!("{}\n", serde_json::to_string_pretty(&all)?).as_bytes())?;
+    folder.add(Path::new(INDEX), page.to_html().as_bytes())?;
+    folder.commit()?;
     output::text(None, &format!("{}\n{}\n", to_text(&findings), page.verdict))?;
-    if !arguments.quiet {
-        talk::notice(&format!("wrote {}", index.display()));
-    }
+    talk::notice(&format!("wrote {}", arguments.output.join(INDEX).display()));
     Ok(())
 }
 

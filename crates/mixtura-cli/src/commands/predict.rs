@@ -4,16 +4,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use mixtura_io::{Input, ModelFile, TableColumns};
+use mixtura_io::{Input, ModelFile, TableColumn};
 
+use super::per_row::{Kept, Values};
 use crate::data::DataArguments;
-use crate::{interrupt, output};
+use crate::output;
 
-/// Rows evaluated before they are written.
+/// Rows evaluated before they are written, at most.
 const BATCH: usize = 1 << 16;
+/// Posteriors held at a time, at most.
+const MOST_POSTERIORS: usize = 1 << 22;
 
 /// Label rows, or give the posterior of every component
+///
+/// Rows that `--missing skip` leaves out get empty cells, so that there is a line for each row of the data.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  mixtura predict model.json data.csv > labels.csv\n  \
+    mixtura predict model.json data.parquet --keep -o labelled.parquet\n  \
+    mixtura predict model.json data.csv --proba --missing skip -o posteriors.csv")]
 pub(crate) struct PredictArguments {
     /// The model file
     model: PathBuf,
@@ -25,7 +33,11 @@ pub(crate) struct PredictArguments {
     #[arg(long)]
     proba: bool,
 
-    /// Write to this file (.csv, .csv.gz, .parquet, .arrow, .feather, .npy) instead of standard output
+    /// Write all columns of the data, then label, probability and log_density (or, with --proba, the posteriors)
+    #[arg(long)]
+    keep: bool,
+
+    /// Write to this file (.csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .npy) instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -33,24 +45,36 @@ pub(crate) struct PredictArguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
     let model_input = Input::Path(arguments.model.clone());
-    output::check(&[arguments.output.as_ref()], &[&arguments.data.data, &model_input])?;
+    output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
-    let rows = arguments.data.read_for(&file, None)?.rows;
-    let columns = if arguments.proba {
-        TableColumns { names: (0..file.model.n_components()).map(|k| format!("p{k}")).collect(), label: None }
+    let kept = Kept::new(&arguments.data, arguments.keep)?;
+    let table = kept.data.read_for(&file, None)?;
+    let (model, rows) = (&file.model, &table.rows);
+    let n_components = model.n_components();
+    let path = arguments.output.as_deref();
+    if arguments.proba {
+        let columns = (0..n_components).map(|k| TableColumn::number(format!("p{k}"))).collect();
+        let n_at_once = (MOST_POSTERIORS / n_components).clamp(1, BATCH);
+        kept.write(&table, path, n_at_once, columns, |range| {
+            let posteriors = model.posteriors(rows, range)?;
+            let of = |k: usize| posteriors.iter().skip(k).step_by(n_components).copied().collect();
+            Ok((0..n_components).map(|k| Values::Numbers(of(k))).collect())
+        })?;
+    } else if arguments.keep {
+        let columns =
+            vec![TableColumn::label("label"), TableColumn::number("probability"), TableColumn::number("log_density")];
+        kept.write(&table, path, BATCH, columns, |range| {
+            let classified = model.classify(rows, range)?;
+            Ok(vec![
+                Values::Labels(classified.iter().map(|row| row.label).collect()),
+                Values::Numbers(classified.iter().map(|row| row.probability).collect()),
+                Values::Numbers(classified.iter().map(|row| row.ln_density).collect()),
+            ])
+        })?;
     } else {
-        TableColumns { names: Vec::new(), label: Some("label".into()) }
-    };
-    let mut writer = output::table(arguments.output.as_deref(), &columns)?;
-    for first in (0..rows.n_rows()).step_by(BATCH) {
-        interrupt::check()?;
-        let range = first..(first + BATCH).min(rows.n_rows());
-        if arguments.proba {
-            writer.write_rows(&file.model.posteriors(&rows, range)?)?;
-        } else {
-            writer.write_labelled_rows(&[], &file.model.labels(&rows, range)?)?;
-        }
+        kept.write(&table, path, BATCH, vec![TableColumn::label("label")], |range| {
+            Ok(vec![Values::Labels(model.labels(rows, range)?)])
+        })?;
     }
-    writer.finish()?;
     Ok(ExitCode::SUCCESS)
 }

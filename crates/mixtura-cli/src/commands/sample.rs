@@ -8,7 +8,7 @@ use mixtura::AnyMixture;
 use mixtura_io::{Input, ModelFile, TableColumns};
 
 use crate::arguments::at_least_one;
-use crate::{interrupt, output};
+use crate::output;
 
 /// Rows drawn before they are written.
 const BATCH: usize = 1 << 16;
@@ -16,6 +16,8 @@ const BATCH: usize = 1 << 16;
 /// Draw rows from a model
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
+#[command(after_help = "Examples:\n  mixtura sample model.json -n 1000 > rows.csv\n  \
+    mixtura sample model.json -n 1000000 --labels --seed 7 -o rows.parquet")]
 pub(crate) struct SampleArguments {
     /// The model file
     model: PathBuf,
@@ -49,7 +51,7 @@ pub(crate) struct Drawing<'a> {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
-    output::check(&[arguments.output.as_ref()], &[&Input::Path(arguments.model.clone())])?;
+    output::check(&[arguments.output.as_deref()], &[&Input::Path(arguments.model.clone())])?;
     let file = ModelFile::read(&arguments.model)?;
     let drawing = Drawing {
         model: &file.model,
@@ -72,7 +74,6 @@ impl Drawing<'_> {
             TableColumns { names: (0..n_columns).map(name).collect(), label: self.labels.then(|| "label".into()) };
         let mut writer = output::table(self.output, &columns)?;
         for first in (0..self.n_rows).step_by(BATCH) {
-            interrupt::check()?;
             let (values, labels) = self.model.sample(first..(first + BATCH).min(self.n_rows), self.seed)?;
             if self.labels {
                 writer.write_labelled_rows(&values, &labels)?;

@@ -4,19 +4,28 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use mixtura::{AnyMixture, Rows, Score};
-use mixtura_io::{Input, ModelFile, TableColumns};
+use mixtura::{Score, Tail, with_mixture};
+use mixtura_io::{Input, ModelFile, Table, TableColumn};
 
+use super::per_row::{Kept, Values};
 use crate::arguments::Format;
 use crate::data::DataArguments;
+use crate::output;
 use crate::table::Aligned;
-use crate::{interrupt, output};
 
 /// Rows evaluated before they are written.
-const BATCH: usize = 1 << 18;
+const BATCH: usize = 1 << 16;
+/// Draws from the model that rows are ranked among; their seed is always the same.
+const N_DRAWS: usize = 100_000;
 
-/// Likelihood, AIC, BIC and ICL of data under a model
+/// Likelihood, AIC, BIC and ICL of data under a model, or how likely each row is
+///
+/// With --per-row: the log-density of each row, and its tail probability: the share of 100,000 draws from the model
+/// that are less likely. A row whose tail probability is small is unusual for the model.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  mixtura score model.json data.csv --format table\n  \
+    mixtura score model.json data.csv --per-row -o densities.parquet\n  \
+    mixtura score model.json data.csv --per-row --keep > ranked.csv")]
 pub(crate) struct ScoreArguments {
     /// The model file
     model: PathBuf,
@@ -24,9 +33,13 @@ pub(crate) struct ScoreArguments {
     #[command(flatten)]
     data: DataArguments,
 
-    /// A log-density for each row instead, as CSV
+    /// For each row log_density and tail_probability instead
     #[arg(long, conflicts_with_all = ["format", "weights"])]
     per_row: bool,
+
+    /// With --per-row: write all columns of the data before them
+    #[arg(long, requires = "per_row")]
+    keep: bool,
 
     /// Column of row weights
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
@@ -36,7 +49,8 @@ pub(crate) struct ScoreArguments {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output; with --per-row .csv, .csv.gz, .csv.zst, .parquet, .arrow,
+    /// .feather or .npy
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -44,40 +58,41 @@ pub(crate) struct ScoreArguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let model_input = Input::Path(arguments.model.clone());
-    output::check(&[arguments.output.as_ref()], &[&arguments.data.data, &model_input])?;
+    output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
-    let rows = arguments.data.read_for(&file, arguments.weights.as_ref())?.rows;
+    let kept = Kept::new(&arguments.data, arguments.keep)?;
+    let table = kept.data.read_for(&file, arguments.weights.as_ref())?;
     if arguments.per_row {
-        per_row(arguments, &file.model, &rows)?;
+        per_row(arguments, &file, &kept, &table)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let score = file.model.score(&rows)?;
+    let score = file.model.score(&table.rows)?;
     let to_file = arguments.output.is_some() && arguments.format.is_none();
     let text = match output::format(arguments.format) {
-        Format::Table if !to_file => table(&score),
+        Format::Table if !to_file => to_table(&score),
         _ => format!("{}\n", serde_json::to_string_pretty(&score)?),
     };
     output::text(arguments.output.as_deref(), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn per_row(arguments: &ScoreArguments, model: &AnyMixture, rows: &Rows<'_>) -> anyhow::Result<()> {
-    let columns = TableColumns { names: vec!["log_density".into()], label: None };
-    let mut writer = output::table(arguments.output.as_deref(), &columns)?;
-    for first in (0..rows.n_rows()).step_by(BATCH) {
-        interrupt::check()?;
-        writer.write_rows(&model.ln_densities(rows, first..(first + BATCH).min(rows.n_rows()))?)?;
-    }
-    Ok(writer.finish()?)
+fn per_row(arguments: &ScoreArguments, file: &ModelFile, kept: &Kept, table: &Table) -> anyhow::Result<()> {
+    let tail = with_mixture!(&file.model, model => Tail::of(model, N_DRAWS, 0)?);
+    let columns = vec![TableColumn::number("log_density"), TableColumn::number("tail_probability")];
+    kept.write(table, arguments.output.as_deref(), BATCH, columns, |range| {
+        let densities = file.model.ln_densities(&table.rows, range)?;
+        let tails = densities.iter().map(|&density| tail.probability(density)).collect();
+        Ok(vec![Values::Numbers(densities), Values::Numbers(tails)])
+    })
 }
 
-fn table(score: &Score) -> String {
+fn to_table(score: &Score) -> String {
     let mut aligned = Aligned::new(["measure", "value", "unit"]);
     aligned.row(["rows".into(), score.rows.to_string(), String::new()]);
-    aligned.row(["mean log-likelihood", &format!("{:.6}", score.mean_log_likelihood), "nats a row"]);
+    aligned.row(["mean log-likelihood", &format!("{:.6}", score.mean_log_likelihood), "nats per row"]);
     aligned.row(["log-likelihood", &format!("{:.3}", score.log_likelihood), "nats"]);
-    aligned.row(["AIC", &format!("{:.3}", score.aic), "less is better"]);
-    aligned.row(["BIC", &format!("{:.3}", score.bic), "less is better"]);
-    aligned.row(["ICL", &format!("{:.3}", score.icl), "less is better"]);
+    aligned.row(["AIC", &format!("{:.3}", score.aic), "lower is better"]);
+    aligned.row(["BIC", &format!("{:.3}", score.bic), "lower is better"]);
+    aligned.row(["ICL", &format!("{:.3}", score.icl), "lower is better"]);
     aligned.to_text()
 }

@@ -5,22 +5,34 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use mixtura::{AnyMixture, Kind};
-use mixtura_io::ModelFile;
+use mixtura::{AnyMixture, Kind, with_mixture};
+use mixtura_io::{FitRecord, ModelFile};
 
 use super::fit::name;
 use crate::arguments::Format;
 use crate::output;
 use crate::table::{Aligned, counted, number};
 
-/// Columns that a table of means shows before it says how many more there are.
-const MOST_COLUMNS: usize = 12;
+/// Width of what is shown where no terminal says its own.
+const WIDTH: usize = 100;
+/// Why text can be appended to text.
+const WRITABLE: &str = "invariant: text can be written to";
 
 /// Show a model for human eyes
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  mixtura show model.json\n  \
+    mixtura show model.json --sort --columns 'hillshade_*'\n  mixtura show model.json --covariances | less")]
 pub(crate) struct ShowArguments {
     /// The model file
     model: PathBuf,
+
+    /// Columns to show: names, numbers from 1, ranges (a..c, 2-5), globs ('x*') [default: all]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+
+    /// Heaviest component first [default: in the order of the file]
+    #[arg(long)]
+    sort: bool,
 
     /// Show the covariance matrices too
     #[arg(long)]
@@ -33,13 +45,50 @@ pub(crate) struct ShowArguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitCode> {
-    let file = ModelFile::read(&arguments.model)?;
+    let mut file = ModelFile::read(&arguments.model)?;
+    if arguments.sort {
+        sort(&mut file);
+    }
+    let mut view = View::all(&file);
+    if let Some(wanted) = &arguments.columns {
+        let name = arguments.model.display().to_string();
+        view.columns = mixtura_io::pick_columns(&file.columns, file.model.n_columns(), wanted, &name)?;
+    }
     let text = match arguments.format {
         Format::Json => file.to_json(),
-        Format::Table => table(&file, arguments.covariances),
+        Format::Table => {
+            table(&file, &view) + &if arguments.covariances { matrices(&file, &view) } else { String::new() }
+        }
     };
     output::text(None, &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Puts the heaviest component first; events keep telling of the components they told of.
+pub(crate) fn sort(file: &mut ModelFile) {
+    let weights = file.model.weights();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+    let mut place = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(new, &old)| place[old] = new);
+    file.model = with_mixture!(&file.model, model => model.sorted_by_weight().into());
+    for component in file.fit.iter_mut().flat_map(|fit| &mut fit.events).filter_map(|event| event.component.as_mut()) {
+        *component = place[*component];
+    }
+}
+
+/// What of a model is shown.
+pub(crate) struct View {
+    columns: Vec<usize>,
+    width: usize,
+}
+
+impl View {
+    /// Everything, as wide as the terminal is.
+    pub(crate) fn all(file: &ModelFile) -> Self {
+        let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+        Self { columns: (0..file.model.n_columns()).collect(), width: width.unwrap_or(WIDTH) }
+    }
 }
 
 /// How the fit went, in one line.
@@ -53,28 +102,53 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
         other => other.to_owned(),
     };
     let likelihood = match (fit.mean_log_likelihood, fit.lower_bound) {
-        (Some(likelihood), _) => format!(", log-likelihood {likelihood:.6} a row"),
-        (None, Some(bound)) => format!(", log-likelihood {bound:.6} a row before the last update"),
+        (Some(likelihood), _) => format!(", log-likelihood {likelihood:.6} per row"),
+        (None, Some(bound)) => format!(", log-likelihood {bound:.6} per row before the last update"),
         (None, None) => String::new(),
     };
     let rounds = counted(fit.rounds as usize, "round");
     format!("{components}, {} {ended} after {rounds}{likelihood}", name(fit.algorithm))
 }
 
-/// The model as a table: a line for each component with weight, mean and standard deviation.
-pub(crate) fn table(file: &ModelFile, covariances: bool) -> String {
+/// What the model was fitted to, and its size beside its likelihood.
+fn size(fit: &FitRecord) -> Option<String> {
+    let rows = counted(fit.rows? as usize, "row");
+    let weight = fit.total_weight.map_or(String::new(), |weight| format!(" of total weight {}", number(weight)));
+    let parameters =
+        fit.free_parameters.map_or(String::new(), |n| format!(", {}", counted(n as usize, "free parameter")));
+    let bic = fit.bic.map_or(String::new(), |bic| format!(", BIC {bic:.3} (lower is better)"));
+    Some(format!("{rows}{weight}{parameters}{bic}"))
+}
+
+/// The model as a table: weight, mean and standard deviation of each component.
+pub(crate) fn table(file: &ModelFile, view: &View) -> String {
     let columns = counted(file.model.n_columns(), "column");
     let mut text = format!("{}, {columns}\n{}\n", title(file.model.kind()), outcome(file));
-    if let Some(fit) = file.fit.as_ref().filter(|fit| fit.restarts.len() > 1) {
-        let all: Vec<String> = fit.restarts.iter().map(|likelihood| format!("{likelihood:.6}")).collect();
-        writeln!(text, "restarts ended at {}", all.join(", ")).expect("invariant: text can be written to");
+    if let Some(fit) = &file.fit {
+        for line in size(fit).into_iter().chain(restarts(fit)) {
+            writeln!(text, "{line}").expect(WRITABLE);
+        }
     }
     text.push('\n');
-    text.push_str(&component_lines(file));
-    if covariances {
-        text.push_str(&matrices(file));
-    }
+    text.push_str(&across(file, view).unwrap_or_else(|| down(file, view)));
     text
+}
+
+/// Where the restarts ended, the best first; all of a few, the extremes of many.
+fn restarts(fit: &FitRecord) -> Option<String> {
+    const MOST: usize = 6;
+    let mut ends = fit.restarts.clone();
+    ends.sort_by(|a, b| b.total_cmp(a));
+    let shown = |ends: &[f64]| ends.iter().map(|end| format!("{end:.6}")).collect::<Vec<_>>().join(", ");
+    let asked = fit.restarts_asked.map_or(String::new(), |asked| format!(" of {asked}"));
+    match ends.as_slice() {
+        [] | [_] if asked.is_empty() => None,
+        few if few.len() <= MOST => Some(format!("{}{asked} restarts ended at {}", few.len(), shown(few))),
+        [best @ .., least] => {
+            Some(format!("{}{asked} restarts ended at {}, … {least:.6}", ends.len(), shown(&best[..MOST - 1])))
+        }
+        [] => None,
+    }
 }
 
 /// What the model is, for human eyes.
@@ -89,35 +163,75 @@ fn title(kind: Kind) -> String {
     format!("{family} mixture{structure}")
 }
 
-/// A line for each component: weight, then mean and deviation of as many columns as the terminal has room for.
-fn component_lines(file: &ModelFile) -> String {
-    let n_columns = file.model.n_columns();
-    let (centres, spreads) = (file.model.centres(), file.model.spreads());
-    let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
-    for n_shown in (1..=n_columns.min(MOST_COLUMNS)).rev() {
-        let names = (0..n_shown).map(|d| file.columns.get(d).cloned().unwrap_or_else(|| format!("column {}", d + 1)));
-        let mut aligned = Aligned::new(["component".to_owned(), "weight".into()].into_iter().chain(names));
-        for (k, weight) in file.model.weights().iter().enumerate() {
-            let cell =
-                |d: usize| format!("{} ±{}", number(centres[k * n_columns + d]), number(spreads[k * n_columns + d]));
-            aligned.row([k.to_string(), format!("{weight:.6}")].into_iter().chain((0..n_shown).map(cell)));
-        }
-        let mut text = aligned.to_text();
-        let fits = width.is_none_or(|width| text.lines().all(|line| line.chars().count() <= width));
-        if fits || n_shown == 1 {
-            if n_shown < n_columns {
-                let more = counted(n_columns - n_shown, "more column");
-                writeln!(text, "  and {more} (--format json shows all)").expect("invariant: text can be written to");
-            }
-            return text;
-        }
-    }
-    String::new()
+/// The name of a column, or what stands for it.
+fn column_name(file: &ModelFile, column: usize) -> String {
+    file.columns.get(column).cloned().unwrap_or_else(|| format!("column {}", column + 1))
 }
 
-/// The covariance matrices that there are: one for each component, or one for all; none where the
-/// deviations beside the means tell everything.
-fn matrices(file: &ModelFile) -> String {
+/// Means and deviations of a model.
+struct Cells {
+    n_columns: usize,
+    centres: Vec<f64>,
+    spreads: Vec<f64>,
+}
+
+impl Cells {
+    fn of(model: &AnyMixture) -> Self {
+        Self { n_columns: model.n_columns(), centres: model.centres(), spreads: model.spreads() }
+    }
+
+    fn cell(&self, component: usize, column: usize) -> String {
+        let at = component * self.n_columns + column;
+        format!("{} ±{}", number(self.centres[at]), number(self.spreads[at]))
+    }
+}
+
+/// A line for each component, if the columns fit beside each other.
+fn across(file: &ModelFile, view: &View) -> Option<String> {
+    /// No cell is narrower than that with the space before it.
+    const NARROWEST: usize = 6;
+    if view.columns.len() * NARROWEST > view.width {
+        return None;
+    }
+    let (cells, weights) = (Cells::of(&file.model), file.model.weights());
+    let names = view.columns.iter().map(|&column| column_name(file, column));
+    let mut aligned = Aligned::new(["component".to_owned(), "weight".into()].into_iter().chain(names));
+    for (k, weight) in weights.iter().enumerate() {
+        let row = view.columns.iter().map(|&column| cells.cell(k, column));
+        aligned.row([k.to_string(), format!("{weight:.6}")].into_iter().chain(row));
+    }
+    let text = aligned.to_text();
+    text.lines().all(|line| line.chars().count() <= view.width).then_some(text)
+}
+
+/// A line for each column, and as many components beside each other as there is room for.
+fn down(file: &ModelFile, view: &View) -> String {
+    /// Longest usual cell, with the space before it.
+    const CELL: usize = 21;
+    let (cells, weights) = (Cells::of(&file.model), file.model.weights());
+    let longest = view.columns.iter().map(|&column| column_name(file, column).chars().count()).max().unwrap_or(0);
+    let n_beside = (view.width.saturating_sub(longest + 2) / CELL).max(1);
+    let mut blocks = Vec::new();
+    for first in (0..weights.len()).step_by(n_beside) {
+        let components = first..(first + n_beside).min(weights.len());
+        let line = |name: &str, cells: Vec<String>| [vec![name.to_owned()], cells].concat();
+        let heading = components.clone().map(|k| format!("component {k}")).collect();
+        let mut aligned = Aligned::new(line("column", heading));
+        aligned.row(line("weight", weights[components.clone()].iter().map(|weight| format!("{weight:.6}")).collect()));
+        for &column in &view.columns {
+            let row = components.clone().map(|k| cells.cell(k, column)).collect();
+            aligned.row(line(&column_name(file, column), row));
+        }
+        blocks.push(aligned.to_text());
+    }
+    blocks.join("\n")
+}
+
+/// The covariance matrices that there are: one for each component, or one for all; none where the deviations
+/// beside the means tell everything. Wide ones are cut into blocks of columns.
+fn matrices(file: &ModelFile, view: &View) -> String {
+    /// Longest usual number, with the space before it.
+    const CELL: usize = 12;
     let each: Vec<(String, &[f64])> = match &file.model {
         AnyMixture::Full(model) => {
             let of = |k: usize| (format!("covariance of component {k}"), model.components.covariance(k));
@@ -127,15 +241,20 @@ fn matrices(file: &ModelFile) -> String {
         _ => Vec::new(),
     };
     let n = file.model.n_columns();
+    let names: Vec<String> = view.columns.iter().map(|&column| column_name(file, column)).collect();
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let n_beside = (view.width.saturating_sub(longest + 2) / CELL.max(longest + 2)).max(1);
     let mut text = String::new();
     for (title, matrix) in each {
-        write!(text, "\n{title}\n\n").expect("invariant: text can be written to");
-        let name = |d: usize| file.columns.get(d).cloned().unwrap_or_else(|| (d + 1).to_string());
-        let mut aligned = Aligned::new(std::iter::once(String::new()).chain((0..n).map(name)));
-        for (d, row) in matrix.chunks_exact(n).enumerate() {
-            aligned.row(std::iter::once(name(d)).chain(row.iter().map(|&entry| number(entry))));
+        write!(text, "\n{title}\n").expect(WRITABLE);
+        for (columns, names_beside) in view.columns.chunks(n_beside).zip(names.chunks(n_beside)) {
+            let mut aligned = Aligned::new(std::iter::once("").chain(names_beside.iter().map(String::as_str)));
+            for (&d, name) in view.columns.iter().zip(&names) {
+                let row = columns.iter().map(|&column| number(matrix[d * n + column]));
+                aligned.row(std::iter::once(name.clone()).chain(row));
+            }
+            write!(text, "\n{}", aligned.to_text()).expect(WRITABLE);
         }
-        text.push_str(&aligned.to_text());
     }
     text
 }

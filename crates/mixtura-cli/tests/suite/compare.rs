@@ -113,5 +113,5 @@ fn what_makes_no_sense_is_refused_before_any_work() {
         refused(&[], &format!("compare d.csv -k 3 --starts 2 --rounds 6 {options} -o never"), 2, &[message]);
     }
     refused(&[("bad.csv", "a,b\n1,2\n3,x\n")], "compare bad.csv -k 2 -o never", 1, &["row 2, line 3, column \"b\""]);
-    refused(&[("d.csv", "a\n1\n2\n")], "compare d.csv -k 1 -o d.csv", 1, &["cannot make this folder"]);
+    refused(&[("d.csv", "a\n1\n2\n")], "compare d.csv -k 1 -o d.csv", 1, &["d.csv: is not a folder"]);
 }

@@ -1,6 +1,7 @@
 //! Tests the command as its users see it: files, output, exit codes, messages.
 
 mod bounds;
+mod comfort;
 mod compare;
 mod contract;
 mod data;
@@ -8,6 +9,8 @@ mod paper;
 mod pipeline;
 mod real_data;
 mod refusals;
+mod stopping;
+mod trust;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +34,7 @@ impl From<Output> for Ran {
     }
 }
 
-fn command(folder: &Path, line: &str) -> Command {
+pub(crate) fn command(folder: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mixtura"));
     command.current_dir(folder).args(line.split_whitespace()).stdin(Stdio::null());
     command

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{folder, json, numbers, run, succeed};
+use crate::{Ran, command, folder, json, numbers, succeed};
 
 #[test]
 fn generate_fit_show_score_predict_on_every_format() {
@@ -88,13 +88,15 @@ fn all_starts_run_and_the_default_is_auto() {
 }
 
 #[test]
-fn without_arguments_there_is_a_demonstration() {
-    let folder = folder();
-    let ran = run(folder.path(), "");
+fn without_arguments_there_is_a_demonstration_that_leaves_nothing_in_the_folder() {
+    let (folder, temporary) = (folder(), crate::folder());
+    let ran: Ran = command(folder.path(), "").env("TMPDIR", temporary.path()).output().unwrap().into();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for part in ["100000 rows × 10 columns", "median − EM", "EM ÷ SEM", "largest difference", "mixtura-demo.html"] {
+    for part in ["100000 rows × 10 columns", "median − EM", "EM ÷ SEM", "largest difference"] {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
-    let page = std::fs::read_to_string(folder.path().join("mixtura-demo.html")).unwrap();
+    let page = ran.stdout.lines().find_map(|line| line.strip_prefix("The whole comparison as a page: ")).unwrap();
+    let page = std::fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -1,6 +1,6 @@
 //! Says what happened on the way of a fit.
 
-use mixtura::driver::{Event, EventKind};
+use mixtura::driver::{Event, EventKind, Termination};
 use mixtura::family::Family;
 use mixtura::rows::{FarValue, Summary};
 use mixtura::{Algorithm, Fit, Rows};
@@ -27,8 +27,9 @@ pub(super) fn constant_columns(summary: &Summary, columns: &[String]) {
     }
 }
 
-/// Warns of values so far from all others that they are hardly measurements.
-pub(super) fn far_values(summary: &Summary, rows: &Rows<'_>, columns: &[String]) {
+/// Warns of values so far from all others that they are hardly measurements; rows are counted with those that were
+/// skipped.
+pub(super) fn far_values(summary: &Summary, rows: &Rows<'_>, columns: &[String], skipped: &[usize]) {
     // A normalised fit sees other values than the data have.
     let stored = rows.without_normalization();
     for FarValue { row, column, .. } in summary.far_values() {
@@ -37,29 +38,34 @@ pub(super) fn far_values(summary: &Summary, rows: &Rows<'_>, columns: &[String])
         talk::warning(&format!(
             "row {}, column {name}: value {value:e} is more than a million times as far from the others as they are \
              from each other: if it stands for a missing value, remove the row",
-            row + 1
+            skipped.iter().fold(row, |row, &skipped| row + usize::from(skipped <= row)) + 1
         ));
     }
 }
 
-/// Says what happened, a line for each kind of event.
-pub(super) fn events<F: Family>(fit: &Fit<F>, algorithm: Algorithm) {
-    if fit.restarts_ended < fit.restarts_asked && fit.restarts_asked > 1 {
-        talk::notice(&format!("interrupted: {} of {} restarts had ended", fit.restarts_ended, fit.restarts_asked));
+/// Says what happened, a line for each kind of event; the events name components as the model file does.
+pub(super) fn events<F: Family>(fit: &Fit<F>, events: &[Event], algorithm: Algorithm) {
+    if fit.termination == Termination::Interrupted {
+        let restarts = format!("{} of {} restarts had ended", fit.restarts_ended, fit.restarts_asked);
+        let rounds = format!("after {}", counted(fit.rounds as usize, "round"));
+        talk::warning(&format!("interrupted: {}", if fit.restarts_asked > 1 { restarts } else { rounds }));
     }
     let mut told = Vec::new();
-    for event in &fit.events {
+    for event in events {
         if !told.contains(&event.kind) {
             told.push(event.kind);
-            let alike: Vec<&Event> = fit.events.iter().filter(|other| other.kind == event.kind).collect();
-            announce(event.kind, &alike, fit, algorithm);
+            let is_on_floor = |other: &Event| {
+                let is_same = |end: &Event| end.kind == EventKind::OnFloor && end.component == other.component;
+                other.kind == EventKind::Clipped && events.iter().any(is_same)
+            };
+            // Those that still are at the least variance at the end get a warning of their own.
+            let alike = events.iter().filter(|other| other.kind == event.kind && !is_on_floor(other));
+            let alike: Vec<&Event> = alike.collect();
+            if !alike.is_empty() {
+                announce(event.kind, &alike, fit, algorithm);
+            }
         }
     }
-}
-
-/// Whether a fit has an event of this kind for a component.
-fn has<F: Family>(fit: &Fit<F>, kind: EventKind, component: Option<usize>) -> bool {
-    fit.events.iter().any(|event| event.kind == kind && event.component == component)
 }
 
 /// Which components ended in some way.
@@ -101,13 +107,7 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
         EventKind::Recentred => {
             talk::notice(&format!("{who} far away and narrow, and centred on its own mean from then on, {when}"));
         }
-        // Those that still are at the end get a warning of their own.
-        EventKind::Clipped => {
-            let is_over = |event: &&Event| !has(fit, EventKind::OnFloor, event.component);
-            if events.iter().any(is_over) {
-                talk::notice(&format!("{who} held at the least variance (--regularization) {when}"));
-            }
-        }
+        EventKind::Clipped => talk::notice(&format!("{who} held at the least variance (--regularization) {when}")),
         EventKind::OnFloor => talk::warning(&format!(
             "{} at the least variance (--regularization): the likelihood, AIC and BIC depend on that choice and \
              cannot be compared between fits; use fewer components, --covariance diagonal or tied, or a larger \

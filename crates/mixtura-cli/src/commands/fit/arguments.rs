@@ -8,21 +8,25 @@ use mixtura::pass::Precision;
 use mixtura::{Algorithm, Kind, Options};
 use mixtura_io::ModelFile;
 
-use crate::arguments::{Format, Init, at_least_one, not_negative, threads};
+use crate::arguments::{Format, Init, at_least_one, not_negative};
 use crate::data::DataArguments;
 use crate::failure::Usage;
 
 /// Fit a mixture model to data
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
+#[command(after_help = "Examples:\n  mixtura fit data.csv -k 5 -o model.json\n  \
+    mixtura fit data.parquet -k 10 --columns 'x*' --exclude x7 --restarts 8 -o model.json\n  \
+    mixtura fit counts.csv -k 3 --family poisson --missing skip\n  \
+    zcat data.csv.gz | mixtura fit - -k 5 --covariance diagonal --seed 1 > model.json")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
 pub(crate) struct FitArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
-    /// Number of components
-    #[arg(short = 'k', value_name = "K", value_parser = at_least_one)]
-    pub(super) n_components: usize,
+    /// Number of components [default with --init-model: as many as it has]
+    #[arg(short = 'k', value_name = "K", value_parser = at_least_one, required_unless_present = "init_model")]
+    pub(super) n_components: Option<usize>,
 
     /// The algorithm: how posteriors become weights
     #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
@@ -52,7 +56,7 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(super) rounds: u64,
 
-    /// Stop when the log-likelihood a row changes by less, in nats; 0 = run all rounds
+    /// Stop when the log-likelihood per row changes by less, in nats; 0 = run all rounds
     #[arg(long, value_name = "T", default_value = "1e-6", value_parser = not_negative)]
     pub(super) tolerance: f64,
 
@@ -63,10 +67,6 @@ pub(crate) struct FitArguments {
     /// How SEM computes the densities it draws from; both draw the same labels
     #[arg(long, value_enum, default_value_t = PrecisionName::Certified)]
     pub(super) precision: PrecisionName,
-
-    /// Number of threads [default: all]; changes no bit of the result
-    #[arg(long, value_name = "T", value_parser = threads)]
-    pub(super) threads: Option<usize>,
 
     /// Where the fit starts
     #[arg(long, value_enum, default_value_t = Init::KmeansPlusPlus, help_heading = "Start")]
@@ -115,10 +115,6 @@ pub(crate) struct FitArguments {
     /// Sort the components by weight, heaviest first [default: in the order of the start]
     #[arg(long, help_heading = "Output")]
     pub(super) sort: bool,
-
-    /// No progress, no notices
-    #[arg(short, long, help_heading = "Output")]
-    pub(super) quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -213,6 +209,16 @@ impl FitArguments {
             return Err(Usage("--accelerate needs --algorithm em or auto".into()).into());
         }
         Ok(())
+    }
+
+    /// The number of components that was asked for, or that the initial model has.
+    pub(super) fn n_components(&self, start: Option<&ModelFile>) -> anyhow::Result<usize> {
+        match (self.n_components, start.map(|file| file.model.n_components())) {
+            (Some(asked), Some(given)) if asked != given => {
+                Err(Usage(format!("the initial model has {given} components, but -k is {asked}")).into())
+            }
+            (asked, given) => Ok(asked.or(given).expect("invariant: one of them was required")),
+        }
     }
 
     /// The family that was asked for, or that the initial model has.

@@ -2,6 +2,7 @@
 
 mod announce;
 mod arguments;
+mod save;
 
 use std::process::ExitCode;
 
@@ -16,9 +17,8 @@ use mixtura_io::{FitRecord, Input, ModelFile, Table};
 pub(crate) use self::announce::name;
 pub(crate) use self::arguments::FitArguments;
 use super::show;
-use crate::arguments::Format;
 use crate::failure::Usage;
-use crate::progress::{Watch, spinner};
+use crate::progress::{Plan, Watch, spinner};
 use crate::{interrupt, output, talk};
 
 /// Why a component of a normalised fit has one in the data's units.
@@ -29,45 +29,52 @@ pub(crate) fn run(arguments: &FitArguments) -> anyhow::Result<ExitCode> {
     let model_input = arguments.init_model.clone().map(Input::Path);
     let inputs: Vec<&Input> = std::iter::once(&arguments.data.data).chain(&model_input).collect();
     arguments.check_companions()?;
-    output::check(&[arguments.output.as_ref(), arguments.trace.as_ref()], &inputs)?;
-    if let Some(n_threads) = arguments.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;
-    }
+    output::check(&[arguments.output.as_deref(), arguments.trace.as_deref()], &inputs)?;
     let start_model = arguments.init_model.as_deref().map(ModelFile::read).transpose()?;
+    let n_components = arguments.n_components(start_model.as_ref())?;
     let kind = arguments.kind(start_model.as_ref())?;
-    with_family!(kind, F => run_with::<F>(arguments, start_model))
+    with_family!(kind, F => run_with::<F>(arguments, n_components, start_model))
 }
 
 /// Fits a mixture of one family.
-fn run_with<F: Family>(arguments: &FitArguments, start_model: Option<ModelFile>) -> anyhow::Result<ExitCode>
+fn run_with<F: Family>(
+    arguments: &FitArguments,
+    n_components: usize,
+    start_model: Option<ModelFile>,
+) -> anyhow::Result<ExitCode>
 where
     AnyMixture: From<Mixture<F>>,
     Mixture<F>: TryFrom<AnyMixture>,
 {
-    let reading = spinner(format!("reading {}", arguments.data.data), arguments.quiet);
+    let reading = spinner(format!("reading {}", arguments.data.data));
     let table = read(arguments, start_model.as_ref())?;
     reading.finish_and_clear();
     let columns = table.rows.names().to_vec();
-    let rows = prepare(arguments, table)?;
-    let start = start::<F>(arguments, start_model, &rows)?;
+    let skipped = table.skipped.clone();
+    let rows = prepare(arguments, n_components, table)?;
+    let start = start::<F>(arguments, start_model, &rows);
     let ln_volume = rows.normalization().map_or(0.0, Normalization::ln_volume);
 
     let options = arguments.options();
-    let watch = Watch::new(name(options.algorithm), options.rounds, ln_volume, arguments.quiet);
+    let watch = Watch::new(Plan {
+        algorithm: name(options.algorithm),
+        n_rounds: options.rounds,
+        n_restarts: options.restarts,
+        ln_volume,
+    });
     let named = || arguments.data.data.to_string();
     let engine = Threads::<F>::new(&rows).with_context(named)?.with_stop(interrupt::is_wanted);
-    if !arguments.quiet {
-        let deterministic = matches!(options.algorithm, Algorithm::Em | Algorithm::Cem);
-        if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {
-            talk::notice("--restarts repeats the same fit: this start and this algorithm leave nothing to chance");
-        }
-        announce::constant_columns(engine.summary(), &columns);
-        announce::far_values(engine.summary(), &rows, &columns);
+    let deterministic = matches!(options.algorithm, Algorithm::Em | Algorithm::Cem);
+    if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {
+        talk::notice("--restarts repeats the same fit: this start and this algorithm leave nothing to chance");
     }
-    let fit = mixtura::fit(&engine, arguments.n_components, &start, &options, &watch).with_context(named)?;
+    announce::constant_columns(engine.summary(), &columns);
+    announce::far_values(engine.summary(), &rows, &columns, &skipped);
+    interrupt::hear();
+    let fit = mixtura::fit(&engine, n_components, &start, &options, &watch).with_context(named)?;
     watch.finish();
 
-    let model = finished_model(arguments, &fit, &rows);
+    let model = finished_model(&fit, &rows);
     let mut record = FitRecord::new(&fit, &options, ln_volume);
     if arguments.normalize {
         // Going back to the data's units rounds: the file states the likelihood of what it holds.
@@ -75,26 +82,35 @@ where
         record.mean_log_likelihood = Some(likelihood);
         record.restarts[fit.winner] = likelihood;
     }
-    let file = ModelFile { model: model.into(), columns, fit: Some(record) };
-    report(arguments, &file, &fit, &watch)?;
+    let total_weight = rows.weights().map(|_| engine.summary().total_weight);
+    let record = record.with_data(rows.n_rows() as u64, total_weight, model.n_free_parameters());
+    let mut file = ModelFile { model: model.into(), columns, fit: Some(record) };
+    if arguments.sort {
+        show::sort(&mut file);
+    }
+    let saved = save::results(arguments, &file, || watch.trace_csv(fit.observed));
+    announce::events(&fit, file.fit.as_ref().map_or(&[], |record| &record.events), options.algorithm);
+    saved?;
     let interrupted = fit.termination == Termination::Interrupted;
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
 }
 
 /// Reads the data; with an initial model that names its columns, those.
 fn read(arguments: &FitArguments, start: Option<&ModelFile>) -> anyhow::Result<Table> {
-    if let (Some(model), None) = (start, &arguments.labels) {
-        return arguments.data.read_for(model, arguments.weights.as_ref());
+    match (start, &arguments.labels) {
+        (Some(model), None) => arguments.data.read_for(model, arguments.weights.as_ref()),
+        _ => arguments.data.read(arguments.weights.as_ref(), arguments.labels.as_ref()),
     }
-    arguments.data.read(arguments.weights.as_ref(), arguments.labels.as_ref())
 }
 
-fn prepare(arguments: &FitArguments, table: Table) -> anyhow::Result<Rows<'static>> {
+fn prepare(arguments: &FitArguments, n_components: usize, table: Table) -> anyhow::Result<Rows<'static>> {
     if let Some(labels) = &table.labels
-        && labels.values.len() != arguments.n_components
+        && labels.values.len() != n_components
     {
-        let (n_labels, k) = (labels.values.len(), arguments.n_components);
-        return Err(Usage(format!("column {} has {n_labels} different labels, but -k is {k}", labels.name)).into());
+        let n_labels = labels.values.len();
+        return Err(
+            Usage(format!("column {} has {n_labels} different labels, but -k is {n_components}", labels.name)).into()
+        );
     }
     if !arguments.normalize {
         return Ok(table.rows);
@@ -102,56 +118,25 @@ fn prepare(arguments: &FitArguments, table: Table) -> anyhow::Result<Rows<'stati
     Ok(table.rows.normalized()?)
 }
 
-fn start<F: Family>(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) -> anyhow::Result<Start<F>>
+fn start<F: Family>(arguments: &FitArguments, model: Option<ModelFile>, rows: &Rows<'_>) -> Start<F>
 where
     Mixture<F>: TryFrom<AnyMixture>,
 {
-    if let Some(file) = model {
-        let n_model = file.model.n_components();
-        if n_model != arguments.n_components {
-            return Err(Usage(format!(
-                "the initial model has {n_model} components, but -k is {}",
-                arguments.n_components
-            ))
-            .into());
-        }
-        let mut model: Mixture<F> =
-            file.model.try_into().unwrap_or_else(|_| unreachable!("invariant: its family was chosen"));
-        if let Some(map) = rows.normalization() {
-            model.components = model.components.mapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
-        }
-        return Ok(Start::Model(model));
+    let Some(file) = model else {
+        return if arguments.labels.is_some() { Start::Labels } else { arguments.init.start() };
+    };
+    let mut model: Mixture<F> =
+        file.model.try_into().unwrap_or_else(|_| unreachable!("invariant: its family was chosen"));
+    if let Some(map) = rows.normalization() {
+        model.components = model.components.mapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
     }
-    Ok(if arguments.labels.is_some() { Start::Labels } else { arguments.init.start() })
+    Start::Model(model)
 }
 
-fn finished_model<F: Family>(arguments: &FitArguments, fit: &Fit<F>, rows: &Rows<'_>) -> Mixture<F> {
+fn finished_model<F: Family>(fit: &Fit<F>, rows: &Rows<'_>) -> Mixture<F> {
     let mut model = fit.model.clone();
     if let Some(map) = rows.normalization() {
         model.components = model.components.unmapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
     }
-    if arguments.sort { model.sorted_by_weight() } else { model }
-}
-
-fn report<F: Family>(arguments: &FitArguments, file: &ModelFile, fit: &Fit<F>, watch: &Watch) -> anyhow::Result<()> {
-    if let Some(path) = &arguments.trace {
-        output::text(Some(path), &watch.trace_csv(fit.observed))?;
-    }
-    if let Some(path) = &arguments.output {
-        output::text(Some(path), &file.to_json())?;
-    }
-    if !arguments.quiet {
-        if let Some(path) = &arguments.output {
-            talk::notice(&format!("{}: wrote {}", path.display(), show::outcome(file)));
-        }
-        announce::events(fit, arguments.options().algorithm);
-    }
-    if arguments.output.is_none() || arguments.format.is_some() {
-        let text = match output::format(arguments.format) {
-            Format::Json => file.to_json(),
-            Format::Table => show::table(file, false),
-        };
-        output::text(None, &text)?;
-    }
-    Ok(())
+    model
 }
