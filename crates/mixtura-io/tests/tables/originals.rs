@@ -76,11 +76,11 @@ fn cells_of_text_are_kept_to_the_letter() {
 }
 
 #[test]
-fn bytes_that_are_not_utf_8_are_kept_as_well() {
+fn cells_in_latin_1_come_out_as_utf_8_beside_their_header() {
     let folder = Folder::new();
-    let path = folder.write("a.csv", b"name,x\nM\xfcller,1\n");
+    let path = folder.write("a.csv", b"stra\xdfe,x\nM\xfcller,1\n");
     keep(&path, &folder.path("out.csv"), 1, 1).unwrap();
-    assert_eq!(fs::read(folder.path("out.csv")).unwrap(), b"name,x,label\nM\xfcller,1,0\n");
+    assert_eq!(fs::read_to_string(folder.path("out.csv")).unwrap(), "straße,x,label\nMüller,1,0\n");
 }
 
 #[test]
