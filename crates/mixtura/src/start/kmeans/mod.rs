@@ -1,0 +1,20 @@
+//! Clusters all rows by k-means, with the arithmetic and the order of sums that scikit-learn has on one thread.
+//!
+//! The draws of k-means++ and the rules of its loop are the caller's; here is what costs O(N K D):
+//! [`Points::distances_into`] for k-means++, [`Points::assign`] and [`Points::sums_into`] for a round of Lloyd's
+//! algorithm (Lloyd 1982), and [`Points::refine`], which runs the rounds after the first and passes over rows whose
+//! label is certain not to change.
+//!
+//! scikit-learn labels a row with the centre c of least ‖c‖² − 2x·c, computed by a matrix product whose order of
+//! operations is its own. A label is therefore given only where every order leads to it; the other rows are
+//! reported as tied.
+
+mod points;
+mod refine;
+mod scores;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+pub use points::{Assigned, Points, Real};
+pub use refine::{Limits, Refined};
