@@ -18,7 +18,7 @@ from sklearn.cluster._k_means_common import _euclidean_dense_dense_wrapper
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 
-from ._mixtura import kmeans_assign, kmeans_distances, kmeans_refine, kmeans_sums
+from ._mixtura import KmeansRounds, kmeans_assign, kmeans_distances, kmeans_sums
 
 Array = NDArray[Any]
 
@@ -28,8 +28,6 @@ MAX_ITER, TOL = 300, 1e-4
 CHUNK = 256
 #: More columns than these are left to scikit-learn, whose matrix product is then as fast.
 MOST_COLUMNS = 128
-#: With more rows than these, the errors of plain sums may decide some label in most fits.
-MOST_REFINED = 1 << 22
 #: scikit-learn 1.7 has a cumulative sum of its own.
 _cumsum = getattr(theirs, "stable_cumsum", np.cumsum)
 
@@ -220,14 +218,22 @@ class _Clustering:
         return out
 
     def _refine(self, first: Array, labels: Array, tolerance: float) -> bool:
-        """The rounds after the first, fast; False if rounding may have decided, and then `labels` as they were."""
-        if self.X.dtype != np.float64 or len(self.X) > MOST_REFINED:
+        """The rounds after the first, fast; False if they must be done plainly."""
+        if self.X.dtype != np.float64:
             return False
-        kept = labels.copy()
-        if kmeans_refine(self.points, first, labels, (MAX_ITER, float(tolerance)), self.n_threads):
-            return True
-        labels[:] = kept
-        return False
+        rounds = KmeansRounds(self.points, first, labels, self.n_threads)
+        while True:
+            pause, tied = rounds.go(self.points, labels, (MAX_ITER, float(tolerance)), self.n_threads)
+            if pause != "tied":
+                break
+            # Their labels depend on the last bits of the centres, so these are computed as scikit-learn does.
+            settled = self._settle(tied.astype(np.intp), self._centres(first, labels))
+            if rounds.settle(self.points, labels, tied, settled):
+                return True
+        if pause == "uncertain":
+            labels.fill(len(first))
+            self._assign(first, labels)
+        return pause == "done"
 
     def _lloyd(self, centres: Array, labels: Array, tolerance: float) -> None:
         """The rounds after the first, every bit as scikit-learn."""

@@ -15,6 +15,7 @@ _Listener = Callable[[int, int, float], object] | None
 
 __all__ = [
     "Collapsed",
+    "KmeansRounds",
     "Model",
     "Online",
     "bounds",
@@ -24,7 +25,6 @@ __all__ = [
     "generate",
     "kmeans_assign",
     "kmeans_distances",
-    "kmeans_refine",
     "kmeans_sums",
     "n_threads",
     "of_labels",
@@ -94,6 +94,24 @@ class Online:
     @staticmethod
     def from_json(family: str, structure: str, text: str) -> Online: ...
 
+@final
+class KmeansRounds:
+    """Lloyd's rounds after the first, on points in double precision."""
+
+    def __new__(
+        cls, points: _Points, centres: NDArray[np.float64], labels: NDArray[np.uint32], n_threads: int | None
+    ) -> KmeansRounds: ...
+    def go(
+        self, points: _Points, labels: NDArray[np.uint32], limits: tuple[int, float], n_threads: int | None
+    ) -> tuple[str, NDArray[np.uintp]]: ...
+    def settle(
+        self,
+        points: _Points,
+        labels: NDArray[np.uint32],
+        tied: NDArray[np.uintp],
+        settled: NDArray[np.uint32],
+    ) -> bool: ...
+
 def fit(task: Mapping[str, Any], listener: _Listener) -> dict[str, Any]: ...
 def fit_once(
     task: Mapping[str, Any], restart: int, lag: Mapping[str, float] | None, listener: _Listener
@@ -121,7 +139,7 @@ def kmeans_assign(
     norms: NDArray[np.float64],
     labels: NDArray[np.uint32],
     n_threads: int | None,
-) -> tuple[int, NDArray[np.uint64]]: ...
+) -> tuple[int, NDArray[np.uintp]]: ...
 def kmeans_sums(
     points: _Points,
     labels: NDArray[np.uint32],
@@ -129,13 +147,6 @@ def kmeans_sums(
     weights: NDArray[Any],
     n_threads: int | None,
 ) -> None: ...
-def kmeans_refine(
-    points: _Points,
-    centres: NDArray[np.float64],
-    labels: NDArray[np.uint32],
-    limits: tuple[int, float],
-    n_threads: int | None,
-) -> bool: ...
 def generate(n_columns: int, n_components: int, separation: float, is_balanced: bool, seed: int) -> Model: ...
 def bounds(
     model: Model,

@@ -1,7 +1,7 @@
 //! Lends Python the loops of k-means; `mixtura/_kmeans.py` has its rules and its draws.
 
 use mixtura::driver::Observer;
-use mixtura::start::kmeans::{self, Limits, Real, Refined};
+use mixtura::start::kmeans::{self, Limits, Pause, Real, Rounds};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
 use pyo3::prelude::*;
 
@@ -15,6 +15,9 @@ pub(crate) enum Points<'py> {
     Double(PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, Option<PyReadonlyArray1<'py, f64>>),
     Single(PyReadonlyArray2<'py, f32>, PyReadonlyArray1<'py, f32>, Option<PyReadonlyArray1<'py, f32>>),
 }
+
+/// The same in double precision only.
+type Doubles<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, Option<PyReadonlyArray1<'py, f64>>);
 
 /// Runs the same code for points in either precision.
 macro_rules! with_points {
@@ -119,21 +122,59 @@ pub(crate) fn kmeans_sums(
     with_points!(points, given => run(&given, labels, &sums, &weights, n_threads))
 }
 
-/// Goes on with Lloyd's rounds from labels of given centres, in place; false if rounding could decide a label.
-#[pyfunction]
-#[pyo3(signature = (points, centres, labels, limits, n_threads))]
-pub(crate) fn kmeans_refine<'py>(
-    py: Python<'py>,
-    points: (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, Option<PyReadonlyArray1<'py, f64>>),
-    centres: PyReadonlyArray2<'py, f64>,
-    mut labels: PyReadwriteArray1<'py, u32>,
-    limits: (usize, f64),
-    n_threads: Option<usize>,
-) -> PyResult<bool> {
-    let given = view(&points.0, &points.1, points.2.as_ref())?;
-    let limits = Limits { n_rounds: limits.0, tolerance: limits.1 };
-    let (centres, labels) = (centres.as_slice()?, labels.as_slice_mut()?);
-    let work = |watch: &Watch<'_>| given.refine(centres, labels, limits, || watch.is_stopped());
-    let refined = supervised(py, n_threads, None, work)?.map_err(refused)?;
-    Ok(refined == Refined::Done)
+/// Lloyd's rounds after the first, on points in double precision.
+#[pyclass(module = "mixtura._mixtura")]
+pub(crate) struct KmeansRounds {
+    rounds: Rounds,
+}
+
+#[pymethods]
+impl KmeansRounds {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        points: Doubles<'_>,
+        centres: PyReadonlyArray2<'_, f64>,
+        labels: PyReadonlyArray1<'_, u32>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let given = view(&points.0, &points.1, points.2.as_ref())?;
+        let (centres, labels) = (centres.as_slice()?, labels.as_slice()?);
+        Ok(Self { rounds: swept(py, n_threads, || Rounds::new(&given, centres, labels))? })
+    }
+
+    /// Goes on, in place: ("done", …), ("tied", rows that `settle` is to be told the labels of) or ("uncertain", …).
+    fn go<'py>(
+        &mut self,
+        py: Python<'py>,
+        points: Doubles<'py>,
+        mut labels: PyReadwriteArray1<'py, u32>,
+        limits: (usize, f64),
+        n_threads: Option<usize>,
+    ) -> PyResult<(&'static str, Bound<'py, PyArray1<usize>>)> {
+        let given = view(&points.0, &points.1, points.2.as_ref())?;
+        let limits = Limits { n_rounds: limits.0, tolerance: limits.1 };
+        let (rounds, labels) = (&mut self.rounds, labels.as_slice_mut()?);
+        let work = |watch: &Watch<'_>| rounds.go(&given, labels, limits, || watch.is_stopped());
+        let (name, tied) = match supervised(py, n_threads, None, work)?.map_err(refused)? {
+            Pause::Done => ("done", Vec::new()),
+            Pause::Tied(tied) => ("tied", tied),
+            // Stopped only by an exception, which has been raised.
+            Pause::Uncertain | Pause::Stopped => ("uncertain", Vec::new()),
+        };
+        Ok((name, tied.into_pyarray(py)))
+    }
+
+    /// Ends a round with the labels of its tied rows, in place; true if it was the last.
+    fn settle(
+        &mut self,
+        points: Doubles<'_>,
+        mut labels: PyReadwriteArray1<'_, u32>,
+        tied: PyReadonlyArray1<'_, usize>,
+        settled: PyReadonlyArray1<'_, u32>,
+    ) -> PyResult<bool> {
+        let given = view(&points.0, &points.1, points.2.as_ref())?;
+        let (labels, tied) = (labels.as_slice_mut()?, tied.as_slice()?);
+        self.rounds.settle(&given, labels, tied, settled.as_slice()?).map_err(refused)
+    }
 }

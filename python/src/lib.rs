@@ -28,7 +28,7 @@ mod _mixtura {
     #[pymodule_export]
     use super::fit::{fit, fit_once, of_labels};
     #[pymodule_export]
-    use super::kmeans::{kmeans_assign, kmeans_distances, kmeans_refine, kmeans_sums};
+    use super::kmeans::{KmeansRounds, kmeans_assign, kmeans_distances, kmeans_sums};
     #[pymodule_export]
     use super::model::{Model, bounds, generate};
     #[pymodule_export]

@@ -2,19 +2,19 @@
 //!
 //! The draws of k-means++ and the rules of its loop are the caller's; here is what costs O(N K D):
 //! [`Points::distances_into`] for k-means++, [`Points::assign`] and [`Points::sums_into`] for a round of Lloyd's
-//! algorithm (Lloyd 1982), and [`Points::refine`], which runs the rounds after the first and passes over rows whose
-//! label is certain not to change.
+//! algorithm (Lloyd 1982), and [`Rounds`], which runs the rounds after the first and passes over rows whose label is
+//! certain not to change.
 //!
 //! scikit-learn labels a row with the centre c of least ‖c‖² − 2x·c, computed by a matrix product whose order of
 //! operations is its own. A label is therefore given only where every order leads to it; the other rows are
 //! reported as tied.
 
 mod points;
-mod refine;
+mod rounds;
 mod scores;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use points::{Assigned, Points, Real};
-pub use refine::{Limits, Refined};
+pub use rounds::{Limits, Pause, Rounds};

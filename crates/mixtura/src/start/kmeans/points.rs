@@ -1,16 +1,19 @@
 //! Sees rows as points about their mean, measures their distances from centres and labels them.
 
-use std::ops::{AddAssign, Mul};
+use std::ops::{AddAssign, Mul, Range};
 
 use rayon::prelude::*;
 
-use super::scores::{Gather, Score, SquaredNorms, TwoNearest};
+use super::scores::{Distances, SquaredNorms, TwoNearest, gather};
 use crate::Error;
 use crate::kernels::{InstructionSet, LANES, Lanes};
 use crate::rows::Scalar;
 
 /// Rows that one thread takes at a time.
 pub(super) const CHUNK: usize = 2048;
+/// Blocks that are brought together before the first is used: a vector that is read too soon after its numbers were
+/// written one by one waits for them.
+const GROUP: usize = 8;
 
 /// The precision that rows are in, and that sums over them are rounded to.
 pub trait Real: Scalar + AddAssign + Mul<Output = Self> {
@@ -114,22 +117,30 @@ impl<'a, T: Real> Points<'a, T> {
             parts.iter_mut().zip(row.chunks_mut(CHUNK)).for_each(|(part, chunk)| part.push(chunk));
         }
         parts.into_par_iter().enumerate().for_each_init(
-            || vec![Lanes::all(0.0); n_columns],
-            |block, (n, mut part)| {
+            || self.blocks(),
+            |blocks, (n, mut part)| {
+                let closest = closest.map(|closest| &closest[n * CHUNK..]);
                 let n_here = self.chunk(n).len() / n_columns;
-                for begin in (0..n_here).step_by(LANES) {
-                    let lanes = begin..(begin + LANES).min(n_here);
-                    self.gather(n, |lane| (begin + lane).min(n_here - 1), block);
-                    let squares = self.set.run(SquaredNorms { block });
-                    for ((out, centre), &norm) in part.iter_mut().zip(centres.chunks_exact(n_columns)).zip(&norms) {
-                        let scores = self.set.run(Score { block, centre, norm });
-                        for (lane, row) in lanes.clone().enumerate() {
-                            let distance = T::round((scores[lane] + squares[lane]).max(0.0));
-                            let least = closest.map_or(distance, |closest| closest[n * CHUNK + row]);
-                            out[row] = if least.to_f64() < distance.to_f64() { least } else { distance };
+                self.for_blocks(
+                    n,
+                    n_here,
+                    |row| row,
+                    blocks,
+                    |lanes, block| {
+                        let squares = self.set.run(SquaredNorms { block });
+                        let so_far = std::array::from_fn(|lane| {
+                            closest
+                                .and_then(|closest| closest.get(lanes.start + lane))
+                                .map_or(f64::INFINITY, |d| d.to_f64())
+                        });
+                        let closest = Lanes(so_far);
+                        for ((out, centre), &norm) in part.iter_mut().zip(centres.chunks_exact(n_columns)).zip(&norms) {
+                            let rounded = [T::default(); LANES];
+                            let least = self.set.run(Distances { block, centre, norm, squares, closest, rounded });
+                            out[lanes.clone()].copy_from_slice(&least[..lanes.len()]);
                         }
-                    }
-                }
+                    },
+                );
             },
         );
         Ok(())
@@ -147,30 +158,32 @@ impl<'a, T: Real> Points<'a, T> {
         self.check_centres(centres.len(), norms.len())?;
         let factor = 4.0 * (n_columns as f64 + 3.0) * T::ROUNDOFF;
         let greatest = norms.iter().copied().fold(0.0, f64::max);
-        let label_chunk = |block: &mut Vec<Lanes>, (n, labels): (usize, &mut [u32])| {
+        let label_chunk = |blocks: &mut Vec<Lanes>, (n, labels): (usize, &mut [u32])| {
             let mut found = Assigned { n_changed: 0, tied: Vec::new() };
-            for begin in (0..labels.len()).step_by(LANES) {
-                self.gather(n, |lane| (begin + lane).min(labels.len() - 1), block);
-                let squares = self.set.run(SquaredNorms { block });
-                let nearest = self.set.run(TwoNearest { block, centres, norms });
-                for (lane, label) in labels[begin..].iter_mut().take(LANES).enumerate() {
-                    let gap = nearest.second[lane] - nearest.first[lane];
-                    let is_certain = gap > factor * (squares[lane] + greatest);
-                    if !is_certain {
-                        found.tied.push(n * CHUNK + begin + lane);
-                    } else if *label != nearest.label[lane] as u32 {
-                        *label = nearest.label[lane] as u32;
-                        found.n_changed += 1;
+            self.for_blocks(
+                n,
+                labels.len(),
+                |row| row,
+                blocks,
+                |lanes, block| {
+                    let squares = self.set.run(SquaredNorms { block });
+                    let nearest = self.set.run(TwoNearest { block, centres, norms });
+                    for (lane, label) in labels[lanes.clone()].iter_mut().enumerate() {
+                        let gap = nearest.second[lane] - nearest.first[lane];
+                        let is_certain = gap > factor * (squares[lane] + greatest);
+                        if !is_certain {
+                            found.tied.push(n * CHUNK + lanes.start + lane);
+                        } else if *label != nearest.label[lane] as u32 {
+                            *label = nearest.label[lane] as u32;
+                            found.n_changed += 1;
+                        }
                     }
-                }
-            }
+                },
+            );
             found
         };
-        let found: Vec<Assigned> = labels
-            .par_chunks_mut(CHUNK)
-            .enumerate()
-            .map_init(|| vec![Lanes::all(0.0); n_columns], label_chunk)
-            .collect();
+        let found: Vec<Assigned> =
+            labels.par_chunks_mut(CHUNK).enumerate().map_init(|| self.blocks(), label_chunk).collect();
         Ok(Assigned {
             n_changed: found.iter().map(|found| found.n_changed).sum(),
             tied: found.into_iter().flat_map(|found| found.tied).collect(),
@@ -183,10 +196,32 @@ impl<'a, T: Real> Points<'a, T> {
         &self.values[n * CHUNK * width..((n + 1) * CHUNK * width).min(self.values.len())]
     }
 
-    /// Brings rows of a chunk side by side.
-    pub(super) fn gather(&self, n: usize, pick: impl Fn(usize) -> usize, block: &mut [Lanes]) {
-        let picks = std::array::from_fn(pick);
-        self.set.run(Gather { rows: self.chunk(n), offset: &self.offset, picks, block });
+    /// Memory for a group of blocks.
+    pub(super) fn blocks(&self) -> Vec<Lanes> {
+        vec![Lanes::all(0.0); GROUP * self.n_columns()]
+    }
+
+    /// Hands over rows of a chunk, 16 at a time: the number of the first and past the last of them among the picks,
+    /// and the block. What stands past the last row repeats it.
+    pub(super) fn for_blocks(
+        &self,
+        n: usize,
+        n_picks: usize,
+        pick: impl Fn(usize) -> usize,
+        blocks: &mut [Lanes],
+        mut each: impl FnMut(Range<usize>, &[Lanes]),
+    ) {
+        let rows = self.chunk(n);
+        for group in (0..n_picks).step_by(GROUP * LANES) {
+            let begins = (group..n_picks).step_by(LANES);
+            for (begin, block) in begins.clone().zip(blocks.chunks_exact_mut(self.n_columns())) {
+                let picks = std::array::from_fn(|lane| pick((begin + lane).min(n_picks - 1)));
+                gather(rows, &self.offset, picks, block);
+            }
+            for (begin, block) in begins.zip(blocks.chunks_exact(self.n_columns())) {
+                each(begin..(begin + LANES).min(n_picks), block);
+            }
+        }
     }
 
     /// A coordinate of a point.

@@ -5,29 +5,17 @@
 use super::points::Real;
 use crate::kernels::{Arithmetic, Kernel, LANES, Lanes};
 
-/// Brings rows side by side, less an offset, rounded to the precision of the data.
-pub(super) struct Gather<'a, T> {
-    /// Rows, one after the other.
-    pub(super) rows: &'a [T],
-    /// What is subtracted from each column.
-    pub(super) offset: &'a [f64],
-    /// Which row goes to which lane.
-    pub(super) picks: [usize; LANES],
-    /// The block, lanes for each column.
-    pub(super) block: &'a mut [Lanes],
-}
-
-impl<T: Real> Kernel for Gather<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<A: Arithmetic>(self) {
-        let n_columns = self.offset.len();
-        for (lane, pick) in self.picks.into_iter().enumerate() {
-            let row = &self.rows[pick * n_columns..][..n_columns];
-            for ((out, value), offset) in self.block.iter_mut().zip(row).zip(self.offset) {
-                out[lane] = T::round(value.to_f64() - offset).to_f64();
-            }
+/// Brings rows side by side, less an offset, rounded to the precision of the data; `picks` says which row goes to
+/// which lane.
+///
+/// No kernel on purpose: for AVX-512 the compiler makes scatters of these stores, which take four times as long.
+#[inline(never)]
+pub(super) fn gather<T: Real>(rows: &[T], offset: &[f64], picks: [usize; LANES], block: &mut [Lanes]) {
+    let n_columns = offset.len();
+    for (lane, pick) in picks.into_iter().enumerate() {
+        let row = &rows[pick * n_columns..][..n_columns];
+        for ((out, value), offset) in block.iter_mut().zip(row).zip(offset) {
+            out[lane] = T::round(value.to_f64() - offset).to_f64();
         }
     }
 }
@@ -52,24 +40,37 @@ impl Kernel for SquaredNorms<'_> {
     }
 }
 
-/// ‖c‖² − 2x·c of one centre and the rows of a block.
-pub(super) struct Score<'a> {
+/// Squared distances max(0, ‖c‖² − 2x·c + ‖x‖²) of the rows of a block from one centre, or from the closest so far.
+pub(super) struct Distances<'a, T> {
     pub(super) block: &'a [Lanes],
     pub(super) centre: &'a [f64],
     /// ‖c‖².
     pub(super) norm: f64,
+    /// ‖x‖².
+    pub(super) squares: Lanes,
+    /// The closest so far.
+    pub(super) closest: Lanes,
+    /// What is overwritten and returned.
+    pub(super) rounded: [T; LANES],
 }
 
-impl Kernel for Score<'_> {
-    type Output = Lanes;
+impl<T: Real> Kernel for Distances<'_, T> {
+    type Output = [T; LANES];
 
     #[inline(always)]
-    fn run<A: Arithmetic>(self) -> Lanes {
+    fn run<A: Arithmetic>(mut self) -> [T; LANES] {
         let mut product = [0.0; LANES];
         for (x, &c) in self.block.iter().zip(self.centre) {
             add_product::<A>(x, c, &mut product);
         }
-        Lanes(product.map(|product| self.norm - 2.0 * product))
+        for lane in 0..LANES {
+            let distance = (self.norm - 2.0 * product[lane]) + self.squares[lane];
+            let distance = if distance > 0.0 { distance } else { 0.0 };
+            let closest = self.closest[lane];
+            // The closest is a number of this precision already, so rounding after the comparison is the same.
+            self.rounded[lane] = T::round(if closest < distance { closest } else { distance });
+        }
+        self.rounded
     }
 }
 

@@ -5,7 +5,7 @@ use rand::distr::{Distribution, Uniform};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
-use super::{Limits, Points, Refined};
+use super::{Limits, Pause, Points, Rounds};
 use crate::random::Generator;
 
 /// Rows about a few places, and as many of them as centres.
@@ -87,7 +87,8 @@ proptest! {
         let mut labels = nearest(&values, &first, n_columns);
         let mut plain = labels.clone();
         let limits = Limits { n_rounds: 40, tolerance: 1e-4 };
-        prop_assert_eq!(points.refine(&first, &mut labels, limits, || false).unwrap(), Refined::Done);
+        let mut rounds = Rounds::new(&points, &first, &labels).unwrap();
+        prop_assert_eq!(rounds.go(&points, &mut labels, limits, || false).unwrap(), Pause::Done);
         let mut centres = first;
         for _ in 0..limits.n_rounds {
             let moved = means(&values, &plain, n_columns, n_clusters);
@@ -147,20 +148,33 @@ fn an_empty_cluster_is_uncertain_and_a_stop_is_heard() {
     let values = [0.0, 1.0, 10.0, 11.0];
     let points = Points::new(&values, &[0.0], None).unwrap();
     let limits = Limits { n_rounds: 10, tolerance: 0.0 };
-    let empty = points.refine(&[0.0, 50.0], &mut [0; 4], limits, || false).unwrap();
-    assert_eq!(empty, Refined::Uncertain);
-    let stopped = points.refine(&[0.0, 10.0], &mut [0, 0, 1, 1], limits, || true).unwrap();
-    assert_eq!(stopped, Refined::Stopped);
+    for (centres, mut labels, is_stopped, expected) in [
+        ([0.0, 50.0], [0; 4], false, Pause::Uncertain),
+        ([0.0, 10.0], [0, 0, 1, 1], true, Pause::Stopped),
+        ([0.0, 10.0], [0, 0, 1, 1], false, Pause::Done),
+    ] {
+        let mut rounds = Rounds::new(&points, &centres, &labels).unwrap();
+        assert_eq!(rounds.go(&points, &mut labels, limits, || is_stopped).unwrap(), expected);
+    }
 }
 
 #[test]
-fn a_tie_after_the_first_round_is_uncertain() {
+fn a_tie_after_the_first_round_is_left_to_the_caller() {
     // The means are −3 and 3, and the row at 0 is as near to both.
     let values = [-4.0, -5.0, 0.0, 3.0, 3.0];
     let points = Points::new(&values, &[0.0], None).unwrap();
     let limits = Limits { n_rounds: 10, tolerance: 0.0 };
-    let refined = points.refine(&[-4.0, 3.5], &mut [0, 0, 0, 1, 1], limits, || false).unwrap();
-    assert_eq!(refined, Refined::Uncertain);
+    for (label, ends, expected) in [(0, true, [0, 0, 0, 1, 1]), (1, false, [0, 0, 1, 1, 1])] {
+        let mut labels = [0, 0, 0, 1, 1];
+        let mut rounds = Rounds::new(&points, &[-4.0, 3.5], &labels).unwrap();
+        assert_eq!(rounds.go(&points, &mut labels, limits, || false).unwrap(), Pause::Tied(vec![2]));
+        // Where nothing changes, the rounds end.
+        assert_eq!(rounds.settle(&points, &mut labels, &[2], &[label]).unwrap(), ends);
+        if !ends {
+            assert_eq!(rounds.go(&points, &mut labels, limits, || false).unwrap(), Pause::Done);
+        }
+        assert_eq!(labels, expected);
+    }
 }
 
 #[test]
