@@ -8,6 +8,7 @@ decides a draw, for the whole.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -68,28 +69,26 @@ def _is_ours(X: Array, sample_weight: Array | None) -> bool:
     return has_weight and X.shape[1] <= MOST_COLUMNS
 
 
+@dataclass(frozen=True)
 class _Error:
     """By how much sums of weighted squared distances may differ from scikit-learn's."""
 
-    def __init__(self, shape: tuple[int, ...], weight: float) -> None:
-        self.n_rows, self.n_columns = shape
-        self.weight = weight
-        #: The largest ‖c‖² of a centre.
-        self.norm = 0.0
-        #: The sum of squared distances from the first centre.
-        self.potential = 0.0
+    n_rows: int
+    n_columns: int
+    #: The weighted sum of ‖x‖².
+    squares: float
 
     def of_sums(self, total: float) -> float:
-        """A bound for a sum of distances from the centres so far that amounts to `total`.
+        """A bound for a sum of squared distances from the closest centres that amounts to `total`.
 
         A squared distance ‖c‖² − 2x·c + ‖x‖², in any order of operations, errs by less than
-        2(D + 4)·u·(‖x‖² + ‖c‖²), where u is the roundoff; ours and scikit-learn's by twice that. ‖x‖² is at most
-        2‖x − c‖² + 2‖c‖² for the first centre. The roundings of a sum of n numbers add up to about √n·u of it; we
-        allow for eight times that.
+        2(D + 4)·u·(‖x‖² + ‖c‖²), where u is the roundoff; ours and scikit-learn's differ by up to twice that, and
+        ‖c‖² is at most 2‖x‖² + 2‖x − c‖². The roundings of a sum of n numbers add up to about √n·u of it; we allow
+        for eight times that.
         """
         roundoff = float(np.finfo(np.float64).epsneg)
-        squares = 2 * self.potential + 3 * self.norm * self.weight
-        return roundoff * (4 * (self.n_columns + 4) * squares + 8 * float(np.sqrt(self.n_rows)) * total)
+        distances = 4 * (self.n_columns + 4) * (3 * self.squares + 2 * total)
+        return roundoff * (distances + 8 * float(np.sqrt(self.n_rows)) * total)
 
 
 class _Clustering:
@@ -135,14 +134,14 @@ class _Clustering:
         n_trials = 2 + int(np.log(n_clusters))
         distances = np.empty((n_trials, n_rows), dtype=dtype)
         closest = np.empty((1, n_rows), dtype=dtype)
-        error = _Error(self.X.shape, float(weight.sum()))
-        self._distances(chosen[:1], None, closest, error)
+        self._distances(np.zeros((1, self.X.shape[1])), None, closest)
+        error = _Error(n_rows, self.X.shape[1], float((closest @ weight)[0]))
+        self._distances(self.at(chosen[:1]), None, closest)
         potential = closest @ weight
-        error.potential = float(potential[0])
         for k in range(1, n_clusters):
             drawn = random_state.uniform(size=n_trials) * potential
             candidates = self._candidates(closest[0], drawn, distances[0], error)
-            self._distances(candidates, closest[0], distances, error)
+            self._distances(self.at(candidates), closest[0], distances)
             potentials = (distances @ weight.reshape(-1, 1)).ravel()
             best = int(np.argmin(potentials))
             # Of equally good candidates any will do if the rows are equal.
@@ -154,10 +153,8 @@ class _Clustering:
             chosen[k] = candidates[best]
         return chosen
 
-    def _distances(self, rows: Array, closest: Array | None, out: Array, error: _Error) -> None:
-        centres = self.at(rows).astype(np.float64)
-        error.norm = max(error.norm, float(row_norms(centres, squared=True).max()))
-        kmeans_distances(self.points, centres, closest, out, self.n_threads)
+    def _distances(self, centres: Array, closest: Array | None, out: Array) -> None:
+        kmeans_distances(self.points, centres.astype(np.float64), closest, out, self.n_threads)
 
     def _candidates(self, closest: Array, drawn: Array, buffer: Array, error: _Error) -> Array:
         """Rows drawn in proportion to their weighted distances."""

@@ -98,6 +98,17 @@ def test_many_rows_need_no_help(alone, dtype):
         assert_same(blobs(seed, 30_000, 5).astype(dtype), 10, seed)
 
 
+def test_a_pair_of_far_rows_of_which_either_will_do(monkeypatch):
+    """Whichever of the two is chosen, the other is as far from it: rounding decides, and scikit-learn is asked."""
+    asked = []
+    monkeypatch.setattr(_kmeans, "KMeans", lambda *args, **options: asked.append(None) or KMeans(*args, **options))
+    for seed in range(5):
+        X = blobs(seed, 2000, 4)
+        X[:10] *= 1e4
+        assert_same(X, 14, seed)
+    assert len(asked) > 0
+
+
 def test_settling_ties_needs_no_help(alone):
     """In the first round centres are rows, so that rows of whole numbers are often exactly between two."""
     for seed in range(3):
