@@ -8,7 +8,7 @@ use crate::kernels::{Arithmetic, Kernel, LANES, Lanes};
 /// Brings rows side by side, less an offset, rounded to the precision of the data; `picks` says which row goes to
 /// which lane.
 ///
-/// No kernel on purpose: for AVX-512 the compiler makes scatters of these stores, which take four times as long.
+/// No kernel on purpose: for AVX-512 the compiler makes scatters of these stores, which are slow.
 #[inline(never)]
 pub(super) fn gather<T: Real>(rows: &[T], offset: &[f64], picks: [usize; LANES], block: &mut [Lanes]) {
     let n_columns = offset.len();
