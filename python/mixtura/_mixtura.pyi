@@ -9,9 +9,26 @@ from numpy.typing import NDArray
 
 _Matrix = NDArray[np.float64] | NDArray[np.float32]
 _Weights = NDArray[np.float64] | None
+#: Rows, what is subtracted from them, their weights.
+_Points = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 _Listener = Callable[[int, int, float], object] | None
 
-__all__ = ["Collapsed", "Model", "Online", "bounds", "compare", "fit", "fit_once", "generate", "n_threads", "of_labels"]
+__all__ = [
+    "Collapsed",
+    "KmeansRounds",
+    "Model",
+    "Online",
+    "bounds",
+    "compare",
+    "fit",
+    "fit_once",
+    "generate",
+    "kmeans_assign",
+    "kmeans_distances",
+    "kmeans_sums",
+    "n_threads",
+    "of_labels",
+]
 
 class Collapsed(ValueError): ...
 
@@ -77,6 +94,24 @@ class Online:
     @staticmethod
     def from_json(family: str, structure: str, text: str) -> Online: ...
 
+@final
+class KmeansRounds:
+    """Lloyd's rounds after the first, on points in double precision."""
+
+    def __new__(
+        cls, points: _Points, centres: NDArray[np.float64], labels: NDArray[np.uint32], n_threads: int | None
+    ) -> KmeansRounds: ...
+    def go(
+        self, points: _Points, labels: NDArray[np.uint32], limits: tuple[int, float], n_threads: int | None
+    ) -> tuple[str, NDArray[np.uintp]]: ...
+    def settle(
+        self,
+        points: _Points,
+        labels: NDArray[np.uint32],
+        tied: NDArray[np.uintp],
+        settled: NDArray[np.uint32],
+    ) -> bool: ...
+
 def fit(task: Mapping[str, Any], listener: _Listener) -> dict[str, Any]: ...
 def fit_once(
     task: Mapping[str, Any], restart: int, lag: Mapping[str, float] | None, listener: _Listener
@@ -91,6 +126,27 @@ def of_labels(
     ridge: float,
     n_threads: int | None,
 ) -> Model: ...
+def kmeans_distances(
+    points: _Points,
+    centres: NDArray[np.float64],
+    closest: NDArray[Any] | None,
+    out: NDArray[Any],
+    n_threads: int | None,
+) -> None: ...
+def kmeans_assign(
+    points: _Points,
+    centres: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    labels: NDArray[np.uint32],
+    n_threads: int | None,
+) -> tuple[int, NDArray[np.uintp]]: ...
+def kmeans_sums(
+    points: _Points,
+    labels: NDArray[np.uint32],
+    sums: NDArray[Any],
+    weights: NDArray[Any],
+    n_threads: int | None,
+) -> None: ...
 def generate(n_columns: int, n_components: int, separation: float, is_balanced: bool, seed: int) -> Model: ...
 def bounds(
     model: Model,

@@ -1,4 +1,4 @@
-"""Starts a fit as scikit-learn does: with its functions, its draws and its numbers."""
+"""Starts a fit as scikit-learn does: with its draws and its numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import mixture
-from sklearn.cluster import KMeans, kmeans_plusplus
 
+from . import _kmeans
 from ._factors import collapse, covariances_of, precisions_cholesky_of
 from ._mixtura import Collapsed, Model, of_labels
 
@@ -73,8 +73,7 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         is_plain = type(self)._initialize is Starts._initialize
         n_rows, n_components = X.shape[0], self.n_components
         if self.init_params == "kmeans":
-            clusters = KMeans(n_clusters=n_components, n_init=1, random_state=random_state)
-            labels = clusters.fit(X, sample_weight=sample_weight).labels_
+            labels = _kmeans.labels_of(X, n_components, sample_weight, random_state, self.n_threads)
             if is_plain and self._initialize_from_labels(X, labels, sample_weight):
                 return
             responsibilities = np.zeros((n_rows, n_components), dtype=X.dtype)
@@ -98,8 +97,7 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
 
     def _chosen_rows(self, X: Array, random_state: Any, sample_weight: Array | None) -> Array:
         if self.init_params == "k-means++":
-            _, chosen = kmeans_plusplus(X, self.n_components, sample_weight=sample_weight, random_state=random_state)
-            return chosen
+            return _kmeans.chosen_rows(X, self.n_components, sample_weight, random_state, self.n_threads)
         share = None if sample_weight is None else sample_weight / sample_weight.sum()
         return random_state.choice(X.shape[0], size=self.n_components, replace=False, p=share)
 

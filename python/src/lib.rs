@@ -10,6 +10,7 @@ mod compare;
 mod data;
 mod failure;
 mod fit;
+mod kmeans;
 mod lagged;
 mod model;
 mod online;
@@ -26,6 +27,8 @@ mod _mixtura {
     use super::failure::Collapsed;
     #[pymodule_export]
     use super::fit::{fit, fit_once, of_labels};
+    #[pymodule_export]
+    use super::kmeans::{KmeansRounds, kmeans_assign, kmeans_distances, kmeans_sums};
     #[pymodule_export]
     use super::model::{Model, bounds, generate};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Gives a fit its first model: from rows, from clusters, from labels or from the user.
 
 mod clusters;
+pub mod kmeans;
 mod random;
 mod short;
 

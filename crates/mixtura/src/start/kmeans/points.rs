@@ -1,0 +1,232 @@
+//! Sees rows as points about their mean, measures their distances from centres and labels them.
+
+use std::ops::{AddAssign, Mul, Range};
+
+use rayon::prelude::*;
+
+use super::scores::{Distances, SquaredNorms, TwoNearest, gather};
+use crate::Error;
+use crate::kernels::{InstructionSet, LANES, Lanes};
+use crate::rows::Scalar;
+
+/// Rows that one thread takes at a time.
+pub(super) const CHUNK: usize = 2048;
+/// Blocks that are brought together before the first is used: a vector that is read too soon after its numbers were
+/// written one by one waits for them.
+const GROUP: usize = 8;
+
+/// The precision that rows are in, and that sums over them are rounded to.
+pub trait Real: Scalar + AddAssign + Mul<Output = Self> {
+    /// Half the distance between 1 and the next number.
+    const ROUNDOFF: f64;
+    /// The nearest number of this precision.
+    fn round(value: f64) -> Self;
+}
+
+impl Real for f64 {
+    const ROUNDOFF: f64 = f64::EPSILON / 2.0;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "part of a kernel")]
+    fn round(value: f64) -> Self {
+        value
+    }
+}
+
+impl Real for f32 {
+    const ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "part of a kernel")]
+    fn round(value: f64) -> Self {
+        value as f32
+    }
+}
+
+/// Rows less an offset, with weights. The difference is rounded to the precision of the data, as if it were stored.
+#[derive(Debug, Clone)]
+pub struct Points<'a, T> {
+    pub(super) values: &'a [T],
+    pub(super) offset: Vec<f64>,
+    pub(super) weights: Option<&'a [T]>,
+    pub(super) set: InstructionSet,
+}
+
+/// What [`Points::assign`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assigned {
+    /// How many labels were changed.
+    pub n_changed: usize,
+    /// Rows that are as near to another centre as to the nearest, as far as rounding can tell; in order. Their
+    /// labels were left as they were.
+    pub tied: Vec<usize>,
+}
+
+impl<'a, T: Real> Points<'a, T> {
+    /// Rows, one after the other, what to subtract from each column, and a weight for each row (else all count 1).
+    pub fn new(values: &'a [T], offset: &[T], weights: Option<&'a [T]>) -> Result<Self, Error> {
+        if offset.is_empty() {
+            return Err(Error::NoColumns);
+        }
+        if values.is_empty() {
+            return Err(Error::NoRows);
+        }
+        if !values.len().is_multiple_of(offset.len()) {
+            return Err(Error::Ragged { n_values: values.len(), n_columns: offset.len() });
+        }
+        let offset = offset.iter().map(|value| value.to_f64()).collect();
+        let points = Self { values, offset, weights, set: InstructionSet::detect() };
+        weights.map_or(Ok(()), |weights| points.check_rows("weights", weights.len()))?;
+        Ok(points)
+    }
+
+    /// N.
+    pub fn n_rows(&self) -> usize {
+        self.values.len() / self.n_columns()
+    }
+
+    /// D.
+    pub fn n_columns(&self) -> usize {
+        self.offset.len()
+    }
+
+    /// Refuses a list that has not one item for each row.
+    pub(super) fn check_rows(&self, what: &'static str, n_found: usize) -> Result<(), Error> {
+        let n_expected = self.n_rows();
+        if n_found == n_expected { Ok(()) } else { Err(Error::Length { what, n_found, n_expected, of: "rows" }) }
+    }
+
+    /// Refuses centres that have not D coordinates each.
+    pub(super) fn check_centres(&self, n_values: usize, n_centres: usize) -> Result<(), Error> {
+        let n_columns = self.n_columns();
+        if n_values == n_centres * n_columns { Ok(()) } else { Err(Error::Ragged { n_values, n_columns }) }
+    }
+
+    /// Squared distances from each of several centres, or from the closest so far where that is nearer: N numbers
+    /// for each centre.
+    ///
+    /// They are max(0, ‖c‖² − 2x·c + ‖x‖²) in double precision, rounded to the precision of the data. Cost: D
+    /// multiply-adds a row and centre.
+    pub fn distances_into(&self, centres: &[f64], closest: Option<&[T]>, out: &mut [T]) -> Result<(), Error> {
+        let (n_rows, n_columns) = (self.n_rows(), self.n_columns());
+        closest.map_or(Ok(()), |closest| self.check_rows("closest distances", closest.len()))?;
+        self.check_centres(centres.len(), out.len() / n_rows)?;
+        let norms: Vec<f64> = centres.chunks_exact(n_columns).map(|c| c.iter().map(|c| c * c).sum()).collect();
+        let mut parts: Vec<Vec<&mut [T]>> = (0..n_rows.div_ceil(CHUNK)).map(|_| Vec::new()).collect();
+        for row in out.chunks_exact_mut(n_rows) {
+            parts.iter_mut().zip(row.chunks_mut(CHUNK)).for_each(|(part, chunk)| part.push(chunk));
+        }
+        parts.into_par_iter().enumerate().for_each_init(
+            || self.blocks(),
+            |blocks, (n, mut part)| {
+                let closest = closest.map(|closest| &closest[n * CHUNK..]);
+                let n_here = self.chunk(n).len() / n_columns;
+                self.for_blocks(
+                    n,
+                    n_here,
+                    |row| row,
+                    blocks,
+                    |lanes, block| {
+                        let squares = self.set.run(SquaredNorms { block });
+                        let so_far = std::array::from_fn(|lane| {
+                            closest
+                                .and_then(|closest| closest.get(lanes.start + lane))
+                                .map_or(f64::INFINITY, |d| d.to_f64())
+                        });
+                        let closest = Lanes(so_far);
+                        for ((out, centre), &norm) in part.iter_mut().zip(centres.chunks_exact(n_columns)).zip(&norms) {
+                            let rounded = [T::default(); LANES];
+                            let least = self.set.run(Distances { block, centre, norm, squares, closest, rounded });
+                            out[lanes.clone()].copy_from_slice(&least[..lanes.len()]);
+                        }
+                    },
+                );
+            },
+        );
+        Ok(())
+    }
+
+    /// Labels each row with its nearest centre; of centres that are equally near, the first. Scores are
+    /// ‖c‖² − 2x·c with the given ‖c‖².
+    ///
+    /// In any order of operations, fused or not, a score errs by less than e = (D + 2)·u·(‖x‖² + ‖c‖²) (Higham
+    /// 2002, section 3.1), where u is the roundoff of the data's precision. So where the two least scores are more
+    /// than 4e apart, two for ours and two for theirs, all agree on the label; the other rows are tied.
+    pub fn assign(&self, centres: &[f64], norms: &[f64], labels: &mut [u32]) -> Result<Assigned, Error> {
+        let n_columns = self.n_columns();
+        self.check_rows("labels", labels.len())?;
+        self.check_centres(centres.len(), norms.len())?;
+        let factor = 4.0 * (n_columns as f64 + 3.0) * T::ROUNDOFF;
+        let greatest = norms.iter().copied().fold(0.0, f64::max);
+        let label_chunk = |blocks: &mut Vec<Lanes>, (n, labels): (usize, &mut [u32])| {
+            let mut found = Assigned { n_changed: 0, tied: Vec::new() };
+            self.for_blocks(
+                n,
+                labels.len(),
+                |row| row,
+                blocks,
+                |lanes, block| {
+                    let squares = self.set.run(SquaredNorms { block });
+                    let nearest = self.set.run(TwoNearest { block, centres, norms });
+                    for (lane, label) in labels[lanes.clone()].iter_mut().enumerate() {
+                        let gap = nearest.second[lane] - nearest.first[lane];
+                        let is_certain = gap > factor * (squares[lane] + greatest);
+                        if !is_certain {
+                            found.tied.push(n * CHUNK + lanes.start + lane);
+                        } else if *label != nearest.label[lane] as u32 {
+                            *label = nearest.label[lane] as u32;
+                            found.n_changed += 1;
+                        }
+                    }
+                },
+            );
+            found
+        };
+        let found: Vec<Assigned> =
+            labels.par_chunks_mut(CHUNK).enumerate().map_init(|| self.blocks(), label_chunk).collect();
+        Ok(Assigned {
+            n_changed: found.iter().map(|found| found.n_changed).sum(),
+            tied: found.into_iter().flat_map(|found| found.tied).collect(),
+        })
+    }
+
+    /// The rows of a chunk.
+    pub(super) fn chunk(&self, n: usize) -> &'a [T] {
+        let width = self.n_columns();
+        &self.values[n * CHUNK * width..((n + 1) * CHUNK * width).min(self.values.len())]
+    }
+
+    /// Memory for a group of blocks.
+    pub(super) fn blocks(&self) -> Vec<Lanes> {
+        vec![Lanes::all(0.0); GROUP * self.n_columns()]
+    }
+
+    /// Hands over rows of a chunk, 16 at a time: the number of the first and past the last of them among the picks,
+    /// and the block. What stands past the last row repeats it.
+    pub(super) fn for_blocks(
+        &self,
+        n: usize,
+        n_picks: usize,
+        pick: impl Fn(usize) -> usize,
+        blocks: &mut [Lanes],
+        mut each: impl FnMut(Range<usize>, &[Lanes]),
+    ) {
+        let rows = self.chunk(n);
+        for group in (0..n_picks).step_by(GROUP * LANES) {
+            let begins = (group..n_picks).step_by(LANES);
+            for (begin, block) in begins.clone().zip(blocks.chunks_exact_mut(self.n_columns())) {
+                let picks = std::array::from_fn(|lane| pick((begin + lane).min(n_picks - 1)));
+                gather(rows, &self.offset, picks, block);
+            }
+            for (begin, block) in begins.zip(blocks.chunks_exact(self.n_columns())) {
+                each(begin..(begin + LANES).min(n_picks), block);
+            }
+        }
+    }
+
+    /// A coordinate of a point.
+    #[inline]
+    pub(super) fn coordinate(&self, value: T, column: usize) -> T {
+        T::round(value.to_f64() - self.offset[column])
+    }
+}

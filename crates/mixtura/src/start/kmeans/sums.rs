@@ -1,0 +1,115 @@
+//! Adds up the points of each cluster: row after row as scikit-learn does, or so exactly that order does not matter.
+
+use rayon::prelude::*;
+
+use super::points::{Points, Real};
+use crate::Error;
+
+impl<T: Real> Points<'_, T> {
+    /// The weighted sum of each cluster's points, and its weight, in the precision of the data.
+    ///
+    /// Every sum takes the rows in their order, one after the other, as scikit-learn does on one thread; so threads
+    /// share out the clusters, not the rows. Cost: D multiply-adds a row.
+    pub fn sums_into(&self, labels: &[u32], sums: &mut [T], weights: &mut [T]) -> Result<(), Error> {
+        let (n_columns, n_clusters) = (self.n_columns(), weights.len());
+        self.check_rows("labels", labels.len())?;
+        self.check_centres(sums.len(), n_clusters)?;
+        sums.fill(T::default());
+        weights.fill(T::default());
+        let n_shared = n_clusters.div_ceil(rayon::current_num_threads()).max(1);
+        let shares = sums.par_chunks_mut(n_shared * n_columns).zip(weights.par_chunks_mut(n_shared));
+        shares.enumerate().for_each(|(share, (sums, weights))| {
+            let first = share * n_shared;
+            for (n, (row, &label)) in self.values.chunks_exact(n_columns).zip(labels).enumerate() {
+                let Some(k) = (label as usize).checked_sub(first).filter(|&k| k < weights.len()) else { continue };
+                let sum = &mut sums[k * n_columns..][..n_columns];
+                let given = self.weights.map(|weights| weights[n]);
+                weights[k] += given.unwrap_or(T::round(1.0));
+                for (d, (sum, &value)) in sum.iter_mut().zip(row).enumerate() {
+                    let x = self.coordinate(value, d);
+                    *sum += given.map_or(x, |weight| x * weight);
+                }
+            }
+        });
+        Ok(())
+    }
+}
+
+/// A sum whose rounding errors are summed beside it (Neumaier 1974): it errs by about one rounding, whatever its
+/// terms, their number and their order.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Compensated {
+    high: f64,
+    low: f64,
+}
+
+impl Compensated {
+    #[inline]
+    pub(super) fn add(&mut self, term: f64) {
+        let sum = self.high + term;
+        let part = sum - self.high;
+        self.low += (self.high - (sum - part)) + (term - part);
+        self.high = sum;
+    }
+
+    #[inline]
+    pub(super) fn value(self) -> f64 {
+        self.high + self.low
+    }
+}
+
+/// Sums over clusters that follow every change of a label.
+pub(super) struct Clusters {
+    n_columns: usize,
+    sums: Vec<Compensated>,
+    weights: Vec<Compensated>,
+    /// Rows of each cluster that weigh something.
+    counts: Vec<usize>,
+}
+
+impl Clusters {
+    pub(super) fn new(n_clusters: usize, n_columns: usize) -> Self {
+        Self {
+            n_columns,
+            sums: vec![Compensated::default(); n_clusters * n_columns],
+            weights: vec![Compensated::default(); n_clusters],
+            counts: vec![0; n_clusters],
+        }
+    }
+
+    /// Adds a row to a cluster.
+    pub(super) fn add(&mut self, k: u32, points: &Points<'_, f64>, row: usize) {
+        let weight = points.weights.map_or(1.0, |weights| weights[row]);
+        self.counts[k as usize] += usize::from(weight > 0.0);
+        self.change(k, points, row, weight);
+    }
+
+    /// Takes a row from a cluster that it was added to.
+    pub(super) fn remove(&mut self, k: u32, points: &Points<'_, f64>, row: usize) {
+        let weight = points.weights.map_or(1.0, |weights| weights[row]);
+        self.counts[k as usize] -= usize::from(weight > 0.0);
+        self.change(k, points, row, -weight);
+    }
+
+    fn change(&mut self, k: u32, points: &Points<'_, f64>, row: usize, weight: f64) {
+        let (k, n) = (k as usize, self.n_columns);
+        self.weights[k].add(weight);
+        let values = &points.values[row * n..][..n];
+        for ((sum, value), offset) in self.sums[k * n..][..n].iter_mut().zip(values).zip(&points.offset) {
+            sum.add((value - offset) * weight);
+        }
+    }
+
+    /// Rows of the fullest cluster; none if a cluster is empty.
+    pub(super) fn greatest_count(&self) -> Option<usize> {
+        if self.counts.contains(&0) { None } else { self.counts.iter().copied().max() }
+    }
+
+    /// The mean of each cluster.
+    pub(super) fn centres_into(&self, centres: &mut [f64]) {
+        let n = self.n_columns;
+        for ((centre, sums), weight) in centres.chunks_exact_mut(n).zip(self.sums.chunks_exact(n)).zip(&self.weights) {
+            centre.iter_mut().zip(sums).for_each(|(centre, sum)| *centre = sum.value() / weight.value());
+        }
+    }
+}

@@ -1,0 +1,284 @@
+"""Clusters rows by k-means as scikit-learn does on one thread: the same draws, the same labels, no copy of the data.
+
+The draws, the rules and everything of the size of the centres are NumPy's, with scikit-learn's arithmetic; what goes
+over the rows is compiled. Where rounding decides, scikit-learn is asked: for the labels of single rows, or, where it
+decides a draw, for the whole.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.cluster import _kmeans as theirs
+from sklearn.cluster._k_means_common import _euclidean_dense_dense_wrapper
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import row_norms
+
+from ._mixtura import KmeansRounds, kmeans_assign, kmeans_distances, kmeans_sums
+
+Array = NDArray[Any]
+
+#: scikit-learn's defaults.
+MAX_ITER, TOL = 300, 1e-4
+#: Rows that scikit-learn labels by one matrix product.
+CHUNK = 256
+#: More columns than these are left to scikit-learn, whose matrix product is then as fast.
+MOST_COLUMNS = 128
+#: scikit-learn 1.7 has a cumulative sum of its own.
+_cumsum = getattr(theirs, "stable_cumsum", np.cumsum)
+
+
+class _TooClose(Exception):
+    """Rounding may decide a draw."""
+
+
+def labels_of(X: Array, n_clusters: int, sample_weight: Array | None, random_state: Any, n_threads: int | None) -> Array:
+    """`KMeans(n_clusters, n_init=1, random_state=random_state).fit(X, sample_weight=sample_weight).labels_`."""
+    state = random_state.get_state()
+    if _is_ours(X, sample_weight):
+        try:
+            return _Clustering(X, sample_weight, X.mean(axis=0), n_threads).labels(n_clusters, random_state)
+        except _TooClose:
+            random_state.set_state(state)
+    clusters = KMeans(n_clusters=n_clusters, n_init=1, random_state=random_state)
+    return clusters.fit(X, sample_weight=sample_weight).labels_
+
+
+def chosen_rows(
+    X: Array, n_clusters: int, sample_weight: Array | None, random_state: Any, n_threads: int | None
+) -> Array:
+    """The rows of `kmeans_plusplus(X, n_clusters, sample_weight=sample_weight, random_state=random_state)`."""
+    state = random_state.get_state()
+    if _is_ours(X, sample_weight):
+        try:
+            origin = np.zeros(X.shape[1], dtype=X.dtype)
+            return _Clustering(X, sample_weight, origin, n_threads).chosen(n_clusters, random_state)
+        except _TooClose:
+            random_state.set_state(state)
+    return kmeans_plusplus(X, n_clusters, sample_weight=sample_weight, random_state=random_state)[1]
+
+
+def _is_ours(X: Array, sample_weight: Array | None) -> bool:
+    """Whether there is nothing that scikit-learn refuses or does as fast."""
+    has_weight = sample_weight is None or bool(sample_weight.sum() > 0)
+    return has_weight and X.shape[1] <= MOST_COLUMNS
+
+
+@dataclass(frozen=True)
+class _Error:
+    """By how much sums of weighted squared distances may differ from scikit-learn's."""
+
+    n_rows: int
+    n_columns: int
+    #: The weighted sum of ‖x‖².
+    squares: float
+
+    def of_sums(self, total: float) -> float:
+        """A bound for a sum of squared distances from the closest centres that amounts to `total`.
+
+        A squared distance ‖c‖² − 2x·c + ‖x‖², in any order of operations, errs by less than
+        2(D + 4)·u·(‖x‖² + ‖c‖²), where u is the roundoff; ours and scikit-learn's differ by up to twice that, and
+        ‖c‖² is at most 2‖x‖² + 2‖x − c‖². The roundings of a sum of n numbers add up to about √n·u of it; we allow
+        for eight times that.
+        """
+        roundoff = float(np.finfo(np.float64).epsneg)
+        distances = 4 * (self.n_columns + 4) * (3 * self.squares + 2 * total)
+        return roundoff * (distances + 8 * float(np.sqrt(self.n_rows)) * total)
+
+
+class _Clustering:
+    """Rows about an offset, and what k-means does with them."""
+
+    def __init__(self, X: Array, sample_weight: Array | None, offset: Array, n_threads: int | None) -> None:
+        self.X, self.offset, self.n_threads = X, offset, n_threads
+        self.weight = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=X.dtype)
+        self.points = (X, offset, self.weight)
+
+    def labels(self, n_clusters: int, random_state: Any) -> Array:
+        first = self.at(self.chosen(n_clusters, random_state))
+        tolerance = self._tolerance()
+        labels = np.full(len(self.X), n_clusters, dtype=np.uint32)
+        self._assign(first, labels)
+        if not self._refine(first, labels, tolerance):
+            self._lloyd(first, labels, tolerance)
+        found = np.count_nonzero(np.bincount(labels, minlength=n_clusters))
+        if found < n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters ({n_clusters}). "
+                "Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return labels
+
+    def at(self, rows: Array) -> Array:
+        """Some of the points."""
+        points: Array = self.X[rows] - self.offset
+        return points
+
+    # ---- k-means++
+
+    def chosen(self, n_clusters: int, random_state: Any) -> Array:
+        """Rows drawn by k-means++, the best of several candidates for each; `_TooClose` where rounding decides."""
+        n_rows, dtype = len(self.X), self.X.dtype
+        weight = np.ones(n_rows, dtype=dtype) if self.weight is None else self.weight
+        chosen = np.full(n_clusters, -1, dtype=int)
+        chosen[0] = random_state.choice(n_rows, p=weight / weight.sum())
+        if n_clusters == 1:
+            return chosen
+        n_trials = 2 + int(np.log(n_clusters))
+        distances = np.empty((n_trials, n_rows), dtype=dtype)
+        closest = np.empty((1, n_rows), dtype=dtype)
+        self._distances(np.zeros((1, self.X.shape[1])), None, closest)
+        error = _Error(n_rows, self.X.shape[1], float((closest @ weight)[0]))
+        self._distances(self.at(chosen[:1]), None, closest)
+        potential = closest @ weight
+        for k in range(1, n_clusters):
+            drawn = random_state.uniform(size=n_trials) * potential
+            candidates = self._candidates(closest[0], drawn, distances[0], error)
+            self._distances(self.at(candidates), closest[0], distances)
+            potentials = (distances @ weight.reshape(-1, 1)).ravel()
+            best = int(np.argmin(potentials))
+            # Of equally good candidates any will do if the rows are equal.
+            rivals = candidates[~(potentials - potentials[best] > error.of_sums(float(potentials[best])))]
+            if not (self.X[rivals] == self.X[candidates[best]]).all():
+                raise _TooClose
+            potential = potentials[best]
+            closest[0] = distances[best]
+            chosen[k] = candidates[best]
+        return chosen
+
+    def _distances(self, centres: Array, closest: Array | None, out: Array) -> None:
+        kmeans_distances(self.points, centres.astype(np.float64), closest, out, self.n_threads)
+
+    def _candidates(self, closest: Array, drawn: Array, buffer: Array, error: _Error) -> Array:
+        """Rows drawn in proportion to their weighted distances."""
+        mass = closest if self.weight is None else np.multiply(self.weight, closest, out=buffer)
+        total = np.cumsum(mass, out=buffer) if _cumsum is np.cumsum else _cumsum(mass)
+        candidates = np.searchsorted(total, drawn)
+        np.clip(candidates, None, len(total) - 1, out=candidates)
+        margin = error.of_sums(float(total[-1]))
+        above, below = total[candidates] - drawn, drawn - np.where(candidates > 0, total[candidates - 1], -np.inf)
+        # Sums in single precision differ by more, but they are the very sums of scikit-learn, unless there is hardly
+        # anything to sum.
+        is_certain = np.minimum(above, below) > margin if closest.dtype == np.float64 else total[-1:] > margin
+        if not is_certain.all():
+            raise _TooClose
+        return candidates
+
+    # ---- Lloyd's rounds
+
+    def _tolerance(self) -> float:
+        """The mean variance of the columns times `TOL`: `numpy.var` without its copy of the data, to the last bit."""
+        n_rows, n_columns = self.X.shape
+        if n_columns == 1:
+            return float(np.mean(np.var(self.X, axis=0)) * TOL)
+        total = np.zeros(n_columns, dtype=self.X.dtype)
+        for begin in range(0, n_rows, 4096):
+            squares = self.X[begin : begin + 4096] - self.offset
+            squares *= squares
+            if begin > 0:
+                squares[0] += total
+            total = squares.sum(axis=0)
+        return np.mean(total / np.asarray(n_rows, dtype=self.X.dtype)) * TOL
+
+    def _assign(self, centres: Array, labels: Array) -> int:
+        """Labels rows with the nearest centres; how many labels changed."""
+        norms = row_norms(centres, squared=True)
+        double = (centres.astype(np.float64), norms.astype(np.float64))
+        n_changed, found = kmeans_assign(self.points, *double, labels, self.n_threads)
+        tied = found.astype(np.intp)
+        if len(tied) > 0:
+            settled = self._settle(tied, centres)
+            n_changed += int(np.count_nonzero(labels[tied] != settled))
+            labels[tied] = settled
+        return n_changed
+
+    def _settle(self, tied: Array, centres: Array) -> Array:
+        """scikit-learn's labels of rows, each computed with the rows that it would be computed with."""
+        chunks, places = np.unique(tied // CHUNK, return_inverse=True)
+        out = np.empty(len(tied), dtype=np.uint32)
+        for begin in range(0, len(chunks), CHUNK):
+            here = (begin <= places) & (places < begin + CHUNK)
+            rows = (chunks[begin : begin + CHUNK, np.newaxis] * CHUNK + np.arange(CHUNK)).ravel()
+            rows = rows[rows < len(self.X)]
+            weight = np.ones(len(rows), dtype=self.X.dtype)
+            labels = theirs._labels_inertia_threadpool_limit(
+                self.at(rows), weight, centres, n_threads=1, return_inertia=False
+            )
+            out[here] = labels[(places[here] - begin) * CHUNK + tied[here] % CHUNK]
+        return out
+
+    def _refine(self, first: Array, labels: Array, tolerance: float) -> bool:
+        """The rounds after the first, fast; False if they must be done plainly."""
+        if self.X.dtype != np.float64:
+            return False
+        rounds = KmeansRounds(self.points, first, labels, self.n_threads)
+        while True:
+            pause, tied = rounds.go(self.points, labels, (MAX_ITER, float(tolerance)), self.n_threads)
+            if pause != "tied":
+                break
+            # Their labels depend on the last bits of the centres, so these are computed as scikit-learn does.
+            settled = self._settle(tied.astype(np.intp), self._centres(first, labels))
+            if rounds.settle(self.points, labels, tied, settled):
+                return True
+        if pause == "uncertain":
+            labels.fill(len(first))
+            self._assign(first, labels)
+        return pause == "done"
+
+    def _lloyd(self, centres: Array, labels: Array, tolerance: float) -> None:
+        """The rounds after the first, every bit as scikit-learn."""
+        for _ in range(1, MAX_ITER):
+            moved = self._centres(centres, labels)
+            ways = [_euclidean_dense_dense_wrapper(*pair, False) for pair in zip(moved, centres, strict=True)]
+            centres = moved
+            if (np.array(ways, dtype=moved.dtype) ** 2).sum() <= tolerance:
+                break
+            if self._assign(centres, labels) == 0:
+                return
+        else:
+            centres = self._centres(centres, labels)
+        self._assign(centres, labels)
+
+    def _centres(self, previous: Array, labels: Array) -> Array:
+        """The means of the clusters."""
+        sums = np.empty_like(previous)
+        weights = np.empty(len(previous), dtype=previous.dtype)
+        kmeans_sums(self.points, labels, sums, weights, self.n_threads)
+        empty = np.flatnonzero(weights == 0)
+        if len(empty) > 0:
+            self._relocate(empty, previous, labels, (sums, weights))
+        heaviest = int(np.argmax(weights))
+        for k, weight in enumerate(weights):
+            # In double precision, then rounded, as C does it.
+            if weight > 0:
+                sums[k] *= previous.dtype.type(1.0 / float(weight))
+            else:
+                sums[k] = sums[heaviest]
+        return sums
+
+    def _relocate(self, empty: Array, previous: Array, labels: Array, clusters: tuple[Array, Array]) -> None:
+        """Gives each empty cluster one of the points that are farthest from their centres."""
+        sums, weights = clusters
+        n_rows, step = len(self.X), 4096
+        parts = [slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step)]
+        distances = np.concatenate(
+            [((self.X[part] - self.offset - previous[labels[part]]) ** 2).sum(axis=1) for part in parts]
+        )
+        if distances.max() == 0:
+            return
+        far = np.argpartition(distances, -len(empty))[: -len(empty) - 1 : -1]
+        for k, row in zip(empty, far, strict=True):
+            weight = self.X.dtype.type(1) if self.weight is None else self.weight[row]
+            point = (self.X[row] - self.offset) * weight
+            sums[labels[row]] -= point
+            sums[k] = point
+            weights[k] = weight
+            weights[labels[row]] -= weight
+
