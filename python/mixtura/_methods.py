@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _data
@@ -56,12 +57,32 @@ class ModelMethods:
         return _data.rows(self, X, reset=False)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The most probable component of each row."""
+        """The most probable component of each row.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         rows = self._rows(X)
         return self._model().predict(rows, self.n_threads)
 
     def predict_proba(self, X: Any) -> Array:
-        """The posterior probability of every component for each row."""
+        """The posterior probability of every component for each row.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+        """
         rows = self._rows(X)
         return self._model().predict_proba(rows, self.n_threads).astype(rows.dtype, copy=False)
 
@@ -70,23 +91,114 @@ class ModelMethods:
         return 0.0
 
     def score_samples(self, X: Any) -> Array:
-        """The log-likelihood of each row, in nats."""
+        """The log-likelihood of each row, in nats.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         rows = self._rows(X)
         scores = self._model().score_samples(rows, self.n_threads) + self._ln_weight()
         return scores.astype(rows.dtype, copy=False)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean log-likelihood of the rows, in nats."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[0] + self._ln_weight()
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """The mean log-likelihood of the rows, in nats per row.
 
-    def icl(self, X: Any) -> float:
-        """The integrated completed likelihood: BIC, and the doubt about labels; the lower the better."""
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; the mean is per unit of weight.
+
+        Returns
+        -------
+        float
+        """
         rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[4]
+        weights = _data.weights_of(sample_weight, rows)
+        return self._model().score(rows, weights, self.n_threads)[0] + self._ln_weight()
+
+    def aic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Akaike's information criterion; lower is better.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        return -2 * self._total(X, sample_weight)[0] + 2 * self._n_free_parameters()
+
+    def bic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The Bayesian information criterion; lower is better. The number of rows is the sum of their weights.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        total, weight = self._total(X, sample_weight)
+        return -2 * total + self._n_free_parameters() * math.log(weight)
+
+    def icl(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The integrated completed likelihood: BIC plus a penalty for doubt about the labels; lower is better.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        return self.bic(X, sample_weight) - 2 * self._ln_best_posterior(X, sample_weight)
+
+    def _n_free_parameters(self) -> int:
+        return self._model().n_parameters
+
+    def _total(self, X: Any, sample_weight: ArrayLike | None) -> tuple[float, float]:
+        """The log-likelihood of all rows, and how many they count for."""
+        rows = self._rows(X)
+        weights = _data.weights_of(sample_weight, rows)
+        total = self._model().score(rows, weights, self.n_threads)[1]
+        return total, float(len(rows) if weights is None else weights.sum())
+
+    def _ln_best_posterior(self, X: Any, sample_weight: ArrayLike | None) -> float:
+        """The sum of the logarithms of each row's largest posterior."""
+        rows = self._rows(X)
+        score = self._model().score(rows, _data.weights_of(sample_weight, rows), self.n_threads)
+        return (score[3] - score[4]) / 2
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file, which the command line reads too: `mixtura show`, `predict`, `score`, `sample`."""
+        """Writes a model file, which the command line reads too: `mixtura show`, `predict`, `score`, `sample`.
+
+        Parameters
+        ----------
+        path : path
+            The file, JSON; it appears whole or not at all.
+        """
         check_is_fitted(self)
         self._model().save(os.fspath(path))
 

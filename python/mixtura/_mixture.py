@@ -191,16 +191,6 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         """Fits the model and returns the most probable component of each row."""
         return self.fit(X, y, sample_weight).predict(X)
 
-    def aic(self, X: Any) -> float:
-        """Akaike's criterion; the lower the better."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[2]
-
-    def bic(self, X: Any) -> float:
-        """The Bayesian information criterion; the lower the better."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[3]
-
     def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Draws rows from the model, with their components; `mixtura sample` draws the same."""
         check_is_fitted(self)
