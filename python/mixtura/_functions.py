@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from . import _data, _mixtura
 from ._listen import Bar
-from ._methods import ModelMethods
 from ._mixtura import Model
+from ._models import estimator_of
 
 
 def generate(
@@ -64,6 +64,7 @@ def bounds(
     Parameters
     ----------
     model : Model or fitted estimator
+        Of mixtura, or a `sklearn.mixture.GaussianMixture`.
     X : array or table
         Rows without weights.
     confidence : float, default 0.99
@@ -91,10 +92,9 @@ def bounds(
         _data.check_count("n_threads", n_threads)
     if isinstance(model, Model):
         rows = _data.matrix(X)
-    elif isinstance(model, ModelMethods):
-        rows, model = model._rows(X), model._model()
     else:
-        raise TypeError(f"model must be a Model or an estimator of mixtura, not {type(model).__name__}.")
+        estimator = estimator_of(model)
+        rows, model = estimator._rows(X), estimator._model()
     text = _mixtura.bounds(model, rows, delta, confidence, float(within), n_threads)
     return {name: _as_array(value) for name, value in json.loads(text).items()}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import warnings
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,18 +17,24 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from . import _data
+from ._events import warn_of_reseeds
 from ._factors import collapse, covariances_of, precisions_cholesky_of
 from ._listen import Bar, Callback
 from ._hooks import Hooks, overridden
 from ._mixtura import Collapsed, Model, fit_once
-from ._starts import FAST_STARTS, NAMESPACE, STRUCTURES, Starts
+from ._starts import FAST_STARTS, NAMESPACE, STRUCTURES, StartName, Starts
 from ._streams import Streams
 
 Array = NDArray[Any]
 
+#: What scikit-learn's class has once it is fitted.
+_FITTED = (
+    "weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_", "converged_", "n_iter_",
+    "lower_bound_", "lower_bounds_", "n_features_in_", "feature_names_in_",
+)  # fmt: skip
 #: Algorithms that stop as scikit-learn's EM does.
 LAGGED = frozenset({"em", "cem"})
 
@@ -45,9 +52,10 @@ random_state, warm_start, verbose, verbose_interval
         As in scikit-learn.
 
     init_params : {"kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"}
-        The first four are scikit-learn's, computed as it does. Ours take milliseconds on any number of rows:
-        "fast-kmeans" is k-means++ and a few rounds of k-means on a sample, "paper" draws means from the rows,
-        "short-em" is the best of several short runs on a sample. They leave no use for the `..._init` arguments.
+        The first four are scikit-learn's, computed as it does. The other three are ours, and their time hardly grows
+        with the number of rows: "fast-kmeans" is k-means++ and a few rounds of k-means on a sample, "paper" draws
+        means from the rows, "short-em" is the best of several short runs of EM on a sample, which takes longer. They
+        leave no use for the `..._init` arguments.
 
     algorithm : {"em", "sem", "cem", "saem", "auto"}, default "em"
         "sem" draws each row's component from its posterior, in about half the time a round; "cem" takes the most
@@ -119,7 +127,7 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **mixture.GaussianMixture._parameter_constraints,
-        "init_params": [StrOptions({"kmeans", "random", "random_from_data", "k-means++"} | FAST_STARTS)],
+        "init_params": [StrOptions(set(get_args(StartName)))],
         "algorithm": [StrOptions({"em", "sem", "cem", "saem", "auto"})],
         "result": [StrOptions({"average", "best", "last"})],
         "regularization": [Interval(Real, 0.0, None, closed="left")],
@@ -140,7 +148,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         reg_covar: float = 1e-6,
         max_iter: int = 100,
         n_init: int = 1,
-        init_params: str = "kmeans",
+        init_params: StartName = "kmeans",
         weights_init: ArrayLike | None = None,
         means_init: ArrayLike | None = None,
         precisions_init: ArrayLike | None = None,
@@ -264,6 +272,7 @@ lower_bounds_, n_features_in_, feature_names_in_
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        warn_of_reseeds(self.events_, stacklevel=4)
         return X
 
     def _best(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
@@ -309,6 +318,8 @@ lower_bounds_, n_features_in_, feature_names_in_
         return {
             "algorithm": self.algorithm,
             "result": self.result,
+            "precision": "certified",
+            "guard": False,
             "accelerate": bool(self.accelerate),
             "rounds": int(self.max_iter),
             "tolerance": min(float(self.tol), sys.float_info.max),
@@ -414,11 +425,64 @@ lower_bounds_, n_features_in_, feature_names_in_
         weights = np.asarray(self.weights_, dtype=np.float64)
         return self._as_model(weights / weights.sum(), self.means_, covariances)
 
-    # ---- files
+    # ---- from elsewhere
+
+    @classmethod
+    def from_sklearn(cls, fitted: Any) -> GaussianMixture:
+        """A fitted estimator of ours with the arguments and the model of scikit-learn's.
+
+        Parameters
+        ----------
+        fitted : sklearn.mixture.GaussianMixture
+            Fitted; one whose class overrides steps of EM is refused.
+
+        Returns
+        -------
+        GaussianMixture
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn import mixture
+        >>> from mixtura import GaussianMixture
+        >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+        >>> theirs = mixture.GaussianMixture(n_components=2, random_state=0).fit(X)
+        >>> ours = GaussianMixture.from_sklearn(theirs)
+        >>> bool((ours.predict(X) == theirs.predict(X)).all())
+        True
+        """
+        if not isinstance(fitted, mixture.GaussianMixture):
+            raise TypeError(f"expected a fitted sklearn.mixture.GaussianMixture, not {type(fitted).__name__}.")
+        check_is_fitted(fitted)
+        hooks = overridden(fitted)
+        if hooks:
+            raise ValueError(f"{type(fitted).__name__} overrides {', '.join(hooks)}: no plain mixture stands for it.")
+        known = cls._get_param_names()
+        given = fitted.get_params(deep=False)
+        estimator = cls(**{name: value for name, value in given.items() if name in known})
+        for name in _FITTED:
+            if hasattr(fitted, name):
+                setattr(estimator, name, copy.deepcopy(getattr(fitted, name)))
+        estimator.reason_ = "converged" if getattr(fitted, "converged_", False) else "round-limit"
+        estimator.events_ = []
+        if abs(estimator._ln_weight()) < 1e-6:
+            weights, means, cholesky = estimator.weights_, estimator.means_, estimator.precisions_cholesky_
+            estimator._shown = (estimator._model(), weights.copy(), means.copy(), cholesky.copy())
+        return estimator
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GaussianMixture:
-        """Reads a model file, also of the command line, as a fitted estimator."""
+        """Reads a model file, also of the command line, as a fitted estimator.
+
+        Parameters
+        ----------
+        path : path
+            The file, JSON.
+
+        Returns
+        -------
+        GaussianMixture
+        """
         model = Model.load(os.fspath(path))
         if model.family != "gaussian":
             raise ValueError(f"{os.fspath(path)}: a {model.family} mixture; mixtura.Mixture.load reads it")

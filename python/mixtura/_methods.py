@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _data
 from ._mixtura import Model
+from ._state import plain, restored
 
 Array = NDArray[Any]
 
@@ -37,13 +38,19 @@ class ModelMethods:
         raise NotImplementedError
 
     def _task(
-        self, X: Array, weights: Array | None, start: Model | str, settings: Mapping[str, Any]
+        self,
+        X: Array,
+        weights: Array | None,
+        start: Model | str,
+        settings: Mapping[str, Any],
+        labels: Array | None = None,
     ) -> dict[str, Any]:
         """What is to be fitted, to what, from where."""
         family, structure = self._family()
         return {
             "data": X,
             "weights": weights,
+            "labels": labels,
             "columns": list(getattr(self, "feature_names_in_", [])),
             "start": start,
             "n_components": int(self.n_components),
@@ -201,6 +208,13 @@ class ModelMethods:
         """
         check_is_fitted(self)
         self._model().save(os.fspath(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: plain(value) for name, value in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: restored(value) for name, value in state.items()})  # type: ignore[misc]
 
     def _recall(self, model: Model) -> None:
         """Takes over from a model's file how it was fitted, as far as that is known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,10 @@ Array = NDArray[Any]
 #: Our names of covariance structures, by scikit-learn's.
 STRUCTURES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
 #: Starts of our own: each is found on a sample, so that its time hardly grows with the number of rows.
-FAST_STARTS = frozenset({"fast-kmeans", "paper", "short-em"})
+FastStart = Literal["fast-kmeans", "paper", "short-em"]
+FAST_STARTS = frozenset(get_args(FastStart))
+#: All starts, those of scikit-learn first.
+StartName = Literal["kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"]
 #: From 1.8 on, scikit-learn's methods are told which library an array is of, in a wrapper of its own: NumPy itself
 #: lacks arguments that they use before its version 2.
 NAMESPACE = (

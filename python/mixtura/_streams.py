@@ -82,7 +82,7 @@ class Streams(Hooks):
         times the mean of the batches before it counts for 1 − (1 − γ)^r, what r batches of the usual size would
         replace: a last batch of three rows moves the model by three rows' worth.
 
-        The algorithms are "em", "sem" and "cem". After a `fit`, or where attributes were set by hand, batches go on
+        The algorithms are "em", "sem" and "cem"; with "auto" the first batch is fitted by it, and EM follows. After a `fit`, or where attributes were set by hand, batches go on
         from that model, as if it had come from batches of the size of the next one. Batches must come one after the
         other: a second call while one is running, from another thread, is refused with a RuntimeError.
 
@@ -112,8 +112,8 @@ class Streams(Hooks):
         array([-3.,  3.])
         """
         self._refuse_beside_hooks(overridden(self), {"partial_fit": bool(overridden(self))})
-        if self.algorithm not in ("em", "sem", "cem"):
-            raise ValueError(f"partial_fit needs algorithm='em', 'sem' or 'cem', not {self.algorithm!r}.")
+        if self.algorithm == "saem":
+            raise ValueError("partial_fit needs algorithm='em', 'sem', 'cem' or 'auto', not 'saem'.")
         with _alone(self):
             self._learn(X, sample_weight)
         return self
@@ -127,6 +127,7 @@ class Streams(Hooks):
         elif self.means_.shape[0] != self.n_components or self.covariances_.shape != self._shape(X.shape[1]):
             raise ValueError("n_components and covariance_type must not change between batches.")
         settings = self._settings(_data.seed_of(self.random_state, advance=False)) | {"accelerate": False}
+        settings["algorithm"] = "em" if self.algorithm == "auto" else self.algorithm
         weight = float(len(X) if weights is None else weights.sum())
         # A model that was fitted or changed by other means is taken up from its parameters.
         online = self._online if hasattr(self, "_online") and self._is_shown() else None

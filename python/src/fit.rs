@@ -4,6 +4,7 @@
 use mixtura::driver::{Event, EventKind, Run, State, check_components};
 use mixtura::family::{Family, Floor, Outcome};
 use mixtura::pass::{Source, Threads};
+use mixtura::rows::Normalization;
 use mixtura::start::maximum_of_labels;
 use mixtura::{Error, Fit, Mixture, Options, Start, with_family};
 use mixtura_io::{FitRecord, ModelFile};
@@ -16,6 +17,9 @@ use crate::failure::{Collapsed, refused};
 use crate::lagged::{COLLAPSED, Lag, go_lagged};
 use crate::model::Model;
 use crate::watch::{Watch, supervised};
+
+/// Why a component of a normalised fit has one in the data's units.
+const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refused";
 
 /// What a fit found: a dictionary.
 #[derive(IntoPyObject)]
@@ -54,29 +58,89 @@ pub(crate) fn items(events: &[Event]) -> Vec<EventItem> {
     events.iter().map(item).collect()
 }
 
+/// What `mixtura fit` does beside fitting: a dictionary.
+#[derive(FromPyObject, Clone, Copy)]
+#[pyo3(from_item_all)]
+pub(crate) struct Manners {
+    /// Map each column to [0, 1] for the fit; the model stays in the data's units.
+    normalize: bool,
+    /// Sort the components by weight, heaviest first.
+    sort: bool,
+}
+
 /// Fits a mixture as the command line does: all restarts, the best of them.
 #[pyfunction]
-#[pyo3(signature = (task, listener))]
-pub(crate) fn fit(py: Python<'_>, task: Task<'_>, listener: Option<Bound<'_, PyAny>>) -> PyResult<Found> {
+#[pyo3(signature = (task, manners, listener))]
+pub(crate) fn fit(
+    py: Python<'_>,
+    task: Task<'_>,
+    manners: Manners,
+    listener: Option<Bound<'_, PyAny>>,
+) -> PyResult<Found> {
     let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
     with_family!(task.kind()?, F => {
-        let start = task.start.start::<F>()?;
-        let work = |watch: &Watch<'_>| {
-            let rows = data.rows()?;
-            mixtura::fit(&Threads::<F>::new(&rows)?, n_components, &start, &options, watch)
-        };
-        let fit: Fit<F> = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
-        let record = FitRecord::new(&fit, &options, 0.0);
+        let start = task.start::<F>()?;
+        let wish = Wish { n_components, options: &options, manners };
+        let work = |watch: &Watch<'_>| whole(data, start, wish, watch);
+        let (fit, model, record) =
+            supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
         Ok(Found {
-            likelihood: fit.mean_ln_likelihood,
+            likelihood: record.mean_log_likelihood.unwrap_or(fit.mean_ln_likelihood),
             likelihoods: Vec::new(),
             rounds: fit.rounds,
             reason: fit.termination.name(),
             has_converged: fit.termination.has_converged(),
             events: items(&fit.events),
-            model: Model { file: ModelFile { model: fit.model.into(), columns: task.columns.clone(), fit: Some(record) } },
+            model: Model { file: ModelFile { model: model.into(), columns: task.columns.clone(), fit: Some(record) } },
         })
     })
+}
+
+/// What is wanted of a whole fit.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    n_components: usize,
+    options: &'a Options,
+    manners: Manners,
+}
+
+/// A fit, its model in the data's units, and what is recorded of it.
+fn whole<F: Family>(
+    data: Data<'_>,
+    start: Start<F>,
+    wish: Wish<'_>,
+    watch: &Watch<'_>,
+) -> Result<(Fit<F>, Mixture<F>, FitRecord), Error> {
+    let Wish { n_components, options, manners } = wish;
+    let mut rows = data.rows()?;
+    if manners.normalize {
+        rows = rows.normalized()?;
+    }
+    let map = rows.normalization();
+    let start = match (start, map) {
+        (Start::Model(mut model), Some(map)) => {
+            model.components = model.components.mapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
+            Start::Model(model)
+        }
+        (start, _) => start,
+    };
+    let ln_volume = map.map_or(0.0, Normalization::ln_volume);
+    let fit = mixtura::fit(&Threads::<F>::new(&rows)?, n_components, &start, options, watch)?;
+    let mut model = fit.model.clone();
+    let mut record = FitRecord::new(&fit, options, ln_volume);
+    if let Some(map) = map {
+        model.components = model.components.unmapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
+    }
+    if manners.sort {
+        model = model.sorted_by_weight();
+    }
+    if manners.normalize {
+        // Going back to the data's units rounds: the record states the likelihood of what it goes with.
+        let likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
+        record.mean_log_likelihood = Some(likelihood);
+        record.restarts[fit.winner] = likelihood;
+    }
+    Ok((fit, model, record))
 }
 
 /// Fits once, from one start. Without a lag as the library does, whose answer has a likelihood of its own.
@@ -92,7 +156,7 @@ pub(crate) fn fit_once(
     let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
     options.check().map_err(refused)?;
     with_family!(task.kind()?, F => {
-        let start = task.start.start::<F>()?;
+        let start = task.start::<F>()?;
         let work = |watch: &Watch<'_>| once(data, &start, n_components, &options, restart, lag, watch);
         let ended = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
         if ended.reason == COLLAPSED {

@@ -57,6 +57,13 @@ impl Model {
         Ok(Self { file: ModelFile { model, columns, fit: None } })
     }
 
+    /// The model of a fitted `sklearn.mixture.GaussianMixture`, or of an estimator of ours.
+    #[staticmethod]
+    fn from_sklearn(fitted: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let made = fitted.py().import("mixtura._models")?.call_method1("model_of", (fitted,))?;
+        Ok(made.cast::<Self>()?.get().clone())
+    }
+
     /// The same model with names for its columns.
     fn with_columns(&self, columns: Vec<String>) -> PyResult<Self> {
         if !columns.is_empty() && columns.len() != self.file.model.n_columns() {
@@ -164,9 +171,9 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let data = data.data(None)?;
-        let work = |_: &Watch<'_>| {
+        let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            self.file.model.labels(&rows, 0..rows.n_rows())
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels(&rows, range))
         };
         let labels = supervised(py, n_threads, None, work)?.map_err(refused)?;
         Ok(labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
@@ -181,9 +188,10 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let data = data.data(None)?;
-        let work = |_: &Watch<'_>| {
+        let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            Ok((rows.n_rows(), self.file.model.posteriors(&rows, 0..rows.n_rows())?))
+            let piece = |range| self.file.model.posteriors(&rows, range);
+            Ok((rows.n_rows(), watch.in_pieces(rows.n_rows(), self.cost_of_row(), piece)?))
         };
         let (n_rows, posteriors) = supervised(py, n_threads, None, work)?.map_err(refused)?;
         posteriors.into_pyarray(py).reshape([n_rows, self.file.model.n_components()])
@@ -198,9 +206,9 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = data.data(None)?;
-        let work = |_: &Watch<'_>| {
+        let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            self.file.model.ln_densities(&rows, 0..rows.n_rows())
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities(&rows, range))
         };
         Ok(supervised(py, n_threads, None, work)?.map_err(refused)?.into_pyarray(py))
     }
@@ -229,20 +237,37 @@ impl Model {
         seed: u64,
         n_threads: Option<usize>,
     ) -> PyResult<Labelled<'py>> {
-        let n_bytes = n_rows.checked_mul(8 * self.file.model.n_columns()).filter(|&n| isize::try_from(n).is_ok());
-        if n_bytes.is_none() {
+        let n_columns = self.file.model.n_columns();
+        let n_values = n_rows.saturating_mul(n_columns);
+        if Vec::<f64>::new().try_reserve_exact(n_values).is_err() {
             return Err(PyMemoryError::new_err(format!("{n_rows} rows do not fit into memory")));
         }
-        let work = |_: &Watch<'_>| self.file.model.sample(0..n_rows, seed);
+        let work = |watch: &Watch<'_>| {
+            let mut labels = Vec::new();
+            let values = watch.in_pieces(n_rows, n_columns * n_columns, |range| {
+                let (values, of_piece) = self.file.model.sample(range, seed)?;
+                labels.extend(of_piece.into_iter().map(i64::from));
+                Ok(values)
+            })?;
+            Ok((values, labels))
+        };
         let (values, labels) = supervised(py, n_threads, None, work)?.map_err(refused)?;
-        let labels = labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py);
-        Ok((values.into_pyarray(py).reshape([n_rows, self.file.model.n_columns()])?, labels))
+        Ok((values.into_pyarray(py).reshape([n_rows, n_columns])?, labels.into_pyarray(py)))
+    }
+}
+
+impl Model {
+    /// Multiply-adds for each row that is evaluated, at most.
+    fn cost_of_row(&self) -> usize {
+        let (n_components, n_columns) = (self.file.model.n_components(), self.file.model.n_columns());
+        n_components * (n_columns + 1) * (n_columns + 1)
     }
 }
 
 /// An artificial mixture as in the paper.
 #[pyfunction]
 pub(crate) fn generate(
+    py: Python<'_>,
     n_columns: usize,
     n_components: usize,
     separation: f64,
@@ -250,7 +275,8 @@ pub(crate) fn generate(
     seed: u64,
 ) -> PyResult<Model> {
     let balance = if is_balanced { Balance::Balanced } else { Balance::Unbalanced };
-    let model = Artificial { n_columns, n_components, separation, balance }.mixture(seed).map_err(refused)?;
+    let artificial = Artificial { n_columns, n_components, separation, balance };
+    let model = supervised(py, None, None, |_| artificial.mixture(seed))?.map_err(refused)?;
     Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
 }
 

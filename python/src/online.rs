@@ -113,7 +113,7 @@ impl Online {
     fn new(py: Python<'_>, task: Task<'_>, n_batches: u64) -> PyResult<Self> {
         let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
         let learner = with_family!(task.kind()?, F => {
-            let start = task.start.start::<F>()?;
+            let start = task.start::<F>()?;
             let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches);
             supervised(py, task.settings.n_threads, None, work)?.map_err(refused)?
         });
