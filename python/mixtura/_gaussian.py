@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import mixture
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -23,7 +22,7 @@ from . import _data
 from ._events import warn_of_reseeds
 from ._factors import collapse, covariances_of, precisions_cholesky_of
 from ._listen import Bar, Callback
-from ._hooks import Hooks, overridden
+from ._hooks import Hooks, Theirs, overridden
 from ._mixtura import Collapsed, Model, fit_once
 from ._starts import FAST_STARTS, NAMESPACE, STRUCTURES, StartName, Starts
 from ._streams import Streams
@@ -126,7 +125,7 @@ lower_bounds_, n_features_in_, feature_names_in_
     n_batches_: int
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **mixture.GaussianMixture._parameter_constraints,
+        **Theirs._parameter_constraints,
         "init_params": [StrOptions(set(get_args(StartName)))],
         "algorithm": [StrOptions({"em", "sem", "cem", "saem", "auto"})],
         "result": [StrOptions({"average", "best", "last"})],
@@ -201,7 +200,8 @@ lower_bounds_, n_features_in_, feature_names_in_
         ----------
         X : array or table of shape (n_samples, n_features)
             C-contiguous arrays of float64 or float32 are read where they are.
-        y : ignored
+        y : object
+            Ignored.
         sample_weight : array of shape (n_samples,), optional
             How much each row counts: a weight of 2 is a row that stands there twice. SEM draws a component for
             each of them if all weights are whole numbers, else one for all.
@@ -253,7 +253,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         self._check_companions()
         self._warn_of_hooks(hooks)
         self._forget("_shown", "_online", "n_batches_")
-        labels = mixture.GaussianMixture.fit_predict(self, X)
+        labels = Theirs.fit_predict(self, X)
         self.reason_ = "converged" if self.converged_ else "round-limit"
         self.events_ = []
         self._n_rows = float(len(labels))
@@ -261,10 +261,10 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X: Any, sample_weight: ArrayLike | None) -> Array:
-        X = _data.rows(self, X, reset=True, least=2)
-        weights = _data.weights_of(sample_weight, X)
-        self._check(X)
-        self._take(self._best(X, weights), X.dtype, float(len(X) if weights is None else weights.sum()))
+        rows = _data.rows(self, X, reset=True, least=2)
+        weights = _data.weights_of(sample_weight, rows)
+        self._check(rows)
+        self._take(self._best(rows, weights), rows.dtype, float(len(rows) if weights is None else weights.sum()))
         if self.reason_ == "round-limit" and self.max_iter > 0:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or increase "
@@ -273,7 +273,7 @@ lower_bounds_, n_features_in_, feature_names_in_
                 stacklevel=4,
             )
         warn_of_reseeds(self.events_, stacklevel=4)
-        return X
+        return rows
 
     def _best(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
         """The best of `n_init` fits, or one that goes on where the last one ended."""
@@ -451,7 +451,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         >>> bool((ours.predict(X) == theirs.predict(X)).all())
         True
         """
-        if not isinstance(fitted, mixture.GaussianMixture):
+        if not isinstance(fitted, Theirs):
             raise TypeError(f"expected a fitted sklearn.mixture.GaussianMixture, not {type(fitted).__name__}.")
         check_is_fitted(fitted)
         hooks = overridden(fitted)

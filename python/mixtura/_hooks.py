@@ -16,6 +16,9 @@ from ._methods import ModelMethods
 
 Array = NDArray[Any]
 
+#: scikit-learn's class, whatever somebody puts in its place later.
+Theirs: Any = mixture.GaussianMixture
+
 #: Methods of scikit-learn's class that compiled code cannot call: whoever overrides one wants it to run.
 HOOKS = (
     "_e_step",
@@ -35,7 +38,7 @@ _warned: WeakSet[type] = WeakSet()
 def overridden(estimator: Any) -> list[str]:
     """The hooks that a class, or the estimator itself, has of its own."""
     cls, own = type(estimator), vars(estimator)
-    return [name for name in HOOKS if name in own or getattr(cls, name) is not getattr(mixture.GaussianMixture, name)]
+    return [name for name in HOOKS if name in own or getattr(cls, name) is not getattr(Theirs, name)]
 
 
 def accepts(function: Any, name: str) -> bool:
@@ -70,17 +73,17 @@ class Hooks(ModelMethods):
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         if overridden(self):
-            return mixture.GaussianMixture.predict(self, X)
+            return Theirs.predict(self, X)
         return super().predict(X)
 
     def predict_proba(self, X: Any) -> Array:
         if overridden(self):
-            return mixture.GaussianMixture.predict_proba(self, X)
+            return Theirs.predict_proba(self, X)
         return super().predict_proba(X)
 
     def score_samples(self, X: Any) -> Array:
         if overridden(self):
-            return mixture.GaussianMixture.score_samples(self, X)
+            return Theirs.score_samples(self, X)
         return super().score_samples(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:

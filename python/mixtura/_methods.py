@@ -27,6 +27,8 @@ class ModelMethods:
     converged_: bool
     n_iter_: int
     lower_bound_: float
+    n_features_in_: int
+    feature_names_in_: Array
     reason_: str
     events_: list[dict[str, Any]]
 
@@ -210,11 +212,11 @@ class ModelMethods:
         self._model().save(os.fspath(path))
 
     def __getstate__(self) -> dict[str, Any]:
-        state: Any = super().__getstate__()
+        state: dict[str, Any] = super().__getstate__()  # type: ignore
         return {name: plain(value) for name, value in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({name: restored(value) for name, value in state.items()})  # type: ignore[misc]
+        super().__setstate__({name: restored(value) for name, value in state.items()})  # type: ignore
 
     def _recall(self, model: Model) -> None:
         """Takes over from a model's file how it was fitted, as far as that is known."""

@@ -204,8 +204,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        X = _data.rows(self, X, reset=True)
-        weights = _data.weights_of(sample_weight, X)
+        rows = _data.rows(self, X, reset=True)
+        weights = _data.weights_of(sample_weight, rows)
         start = self._start()
         with Bar(self.algorithm.upper(), self.max_iter, self.progress) as bar:
 
@@ -214,7 +214,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
                 return self.callback(round, likelihood) if self.callback is not None else None
 
             is_heard = self.callback is not None or bar.is_shown
-            task = self._task(X, weights, start, self._settings(), self._groups(labels, X))
+            task = self._task(rows, weights, start, self._settings(), self._groups(labels, rows))
             manners = {"normalize": bool(self.normalize), "sort": bool(self.sort)}
             found = fit_restarts(task, manners, listen if is_heard else None)
         self._show(found["model"])

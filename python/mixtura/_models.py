@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn import mixture
 from sklearn.utils.validation import check_is_fitted
 
 from ._gaussian import GaussianMixture
+from ._hooks import Theirs
 from ._methods import ModelMethods
 from ._mixtura import Model
 
@@ -24,7 +24,7 @@ def estimator_of(fitted: Any) -> ModelMethods:
     if isinstance(fitted, ModelMethods):
         check_is_fitted(fitted)
         return fitted
-    if isinstance(fitted, mixture.GaussianMixture):
+    if isinstance(fitted, Theirs):
         return GaussianMixture.from_sklearn(fitted)
     raise TypeError(
         "expected a Model, an estimator of mixtura or a fitted sklearn.mixture.GaussianMixture, not "

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.utils._array_api import get_namespace
 
 from ._factors import collapse, covariances_of, precisions_cholesky_of
-from ._hooks import accepts, overridden
+from ._hooks import Theirs, accepts, overridden
 from ._mixtura import Collapsed, Model, of_labels
 
 Array = NDArray[Any]
@@ -26,7 +26,7 @@ StartName = Literal["kmeans", "k-means++", "random", "random_from_data", "fast-k
 #: From 1.8 on, scikit-learn's methods are told which library an array is of, in a wrapper of its own: NumPy itself
 #: lacks arguments that they use before its version 2.
 NAMESPACE = (
-    {"xp": get_namespace(np.empty(0))[0]} if accepts(mixture.GaussianMixture._initialize, "xp") else {}
+    {"xp": get_namespace(np.empty(0))[0]} if accepts(Theirs._initialize, "xp") else {}
 )
 
 
@@ -82,7 +82,7 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
             self._initialize_fast(X, random_state)
             return
         if overridden(self):
-            mixture.GaussianMixture._initialize_parameters(self, X, random_state, **NAMESPACE)
+            Theirs._initialize_parameters(self, X, random_state, **NAMESPACE)
             return
         names = ("weights_init", "means_init", "precisions_init")
         if all(getattr(self, name) is not None for name in names):
@@ -126,7 +126,7 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
 
         Others call it with a `self` of their own, as they call scikit-learn's.
         """
-        mixture.GaussianMixture._initialize(self, X, resp, **({"xp": xp} if xp is not None else NAMESPACE))
+        Theirs._initialize(self, X, resp, **({"xp": xp} if xp is not None else NAMESPACE))
         if self.precisions_init is not None:
             self.covariances_ = covariances_of(self.precisions_cholesky_, self.covariance_type)
 

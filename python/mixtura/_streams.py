@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def _alone(estimator: Any) -> Iterator[None]:
+def _alone(estimator: Any) -> Generator[None, None, None]:
     """Refuses a second batch while one is being learned from."""
     with _lock:
         if id(estimator) in _learning:
@@ -120,29 +120,29 @@ class Streams(Hooks):
 
     def _learn(self, X: Any, sample_weight: ArrayLike | None) -> None:
         is_fresh = not hasattr(self, "n_iter_")
-        X = _data.rows(self, X, reset=is_fresh, least=2 if is_fresh else 1)
-        weights = _data.weights_of(sample_weight, X)
+        rows = _data.rows(self, X, reset=is_fresh, least=2 if is_fresh else 1)
+        weights = _data.weights_of(sample_weight, rows)
         if is_fresh:
-            self._check(X)
-        elif self.means_.shape[0] != self.n_components or self.covariances_.shape != self._shape(X.shape[1]):
+            self._check(rows)
+        elif self.means_.shape[0] != self.n_components or self.covariances_.shape != self._shape(rows.shape[1]):
             raise ValueError("n_components and covariance_type must not change between batches.")
         settings = self._settings(_data.seed_of(self.random_state, advance=False)) | {"accelerate": False}
         settings["algorithm"] = "em" if self.algorithm == "auto" else self.algorithm
-        weight = float(len(X) if weights is None else weights.sum())
+        weight = float(len(rows) if weights is None else weights.sum())
         # A model that was fitted or changed by other means is taken up from its parameters.
         online = self._online if hasattr(self, "_online") and self._is_shown() else None
         n_seen = getattr(self, "_n_rows", weight)
         if online is None:
-            first = self._best(X, weights)["model"] if is_fresh else self._model()
+            first = self._best(rows, weights)["model"] if is_fresh else self._model()
             n_batches = 0 if is_fresh else max(1, round(n_seen / weight))
-            online = Online(self._task(X, weights, first, settings), n_batches)
+            online = Online(self._task(rows, weights, first, settings), n_batches)
             n_seen = weight * n_batches
         # The first batch counts fully, whatever it weighs.
         share = weight * online.n_batches / n_seen if online.n_batches > 0 else 1.0
         gains = {"decay": float(self.learning_decay), "offset": float(self.learning_offset), "share": share}
-        likelihood = online.learn(X, weights, settings, gains)
+        likelihood = online.learn(rows, weights, settings, gains)
         self._online = online
-        self._show(online.model.with_columns(list(getattr(self, "feature_names_in_", []))), X.dtype)
+        self._show(online.model.with_columns(list(getattr(self, "feature_names_in_", []))), rows.dtype)
         self._n_rows = n_seen + weight
         self.n_batches_ = online.n_batches
         self.events_ = online.events

@@ -31,6 +31,19 @@ type Labelled<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
 #[pymethods]
 impl Model {
     /// A model of given parameters, in the order and shapes that model files have.
+    ///
+    /// Parameters
+    /// ----------
+    /// family : str
+    ///     The name in model files: "gaussian" or "poisson".
+    /// structure : str
+    ///     The name of the covariance structure in model files, such as "full" or "diagonal".
+    /// weights : array of shape (n_components,)
+    ///     Mixing weights, which sum to 1.
+    /// parameters : list of arrays
+    ///     Means and covariances, or rates.
+    /// columns : list of str
+    ///     Names of the columns; empty if they have none.
     #[staticmethod]
     fn from_parameters(
         family: &str,
@@ -58,6 +71,11 @@ impl Model {
     }
 
     /// The model of a fitted `sklearn.mixture.GaussianMixture`, or of an estimator of ours.
+    ///
+    /// Parameters
+    /// ----------
+    /// fitted : estimator
+    ///     The fitted estimator.
     #[staticmethod]
     fn from_sklearn(fitted: &Bound<'_, PyAny>) -> PyResult<Self> {
         let made = fitted.py().import("mixtura._models")?.call_method1("model_of", (fitted,))?;
@@ -65,6 +83,11 @@ impl Model {
     }
 
     /// The same model with names for its columns.
+    ///
+    /// Parameters
+    /// ----------
+    /// columns : list of str
+    ///     The names, one for each column; empty for none.
     fn with_columns(&self, columns: Vec<String>) -> PyResult<Self> {
         if !columns.is_empty() && columns.len() != self.file.model.n_columns() {
             let text = format!("{} names for {} columns", columns.len(), self.file.model.n_columns());
@@ -74,12 +97,22 @@ impl Model {
     }
 
     /// Reads a model file.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    ///     The file, JSON.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Ok(Self { file: ModelFile::read(&path).map_err(not_read)? })
     }
 
     /// Reads the text of a model file.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The text, JSON.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         Ok(Self { file: ModelFile::from_json(text, "the model").map_err(not_read)? })
@@ -91,6 +124,11 @@ impl Model {
     }
 
     /// Writes a model file, whole or not at all.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    ///     The file, JSON.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| mixtura_io::write_file(&path, self.to_json().as_bytes())).map_err(not_read)
     }
@@ -163,6 +201,13 @@ impl Model {
     }
 
     /// The most probable component of each row.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, n_threads = None))]
     fn predict<'py>(
         &self,
@@ -180,6 +225,13 @@ impl Model {
     }
 
     /// The posterior of every component for each row.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, n_threads = None))]
     fn predict_proba<'py>(
         &self,
@@ -198,6 +250,13 @@ impl Model {
     }
 
     /// The log-density of each row, in nats.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, n_threads = None))]
     fn score_samples<'py>(
         &self,
@@ -214,6 +273,15 @@ impl Model {
     }
 
     /// Mean and total log-likelihood of all rows, AIC, BIC and ICL.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// weights : array of shape (n_rows,), optional
+    ///     How much each row counts.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, weights = None, n_threads = None))]
     fn score(
         &self,
@@ -228,7 +296,16 @@ impl Model {
         Ok((score.mean_log_likelihood, score.log_likelihood, score.aic, score.bic, score.icl))
     }
 
-    /// So many rows, and the component of each.
+    /// Draws rows, and tells the component of each.
+    ///
+    /// Parameters
+    /// ----------
+    /// n_rows : int
+    ///     How many.
+    /// seed : int
+    ///     Seed of the draws; fewer rows are the beginning of more.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (n_rows, seed = 0, n_threads = None))]
     fn sample<'py>(
         &self,

@@ -236,3 +236,14 @@ def test_an_overridden_score_samples_is_what_score_and_the_criteria_use(rows):
 def test_bounds_of_a_subclass_are_those_of_its_parameters(rows):
     model = both(FixedMeans, rows)[1]
     assert mixtura.bounds(model, rows)["mean_bound"].shape == (3, 3)
+
+
+def test_our_class_in_the_place_of_theirs(rows, monkeypatch):
+    """Whoever puts our class into scikit-learn's module finds the same answers, and no endless recursion."""
+    model = type("Mine", (FixedMeans, GaussianMixture), {})(3, random_state=0).fit(rows)
+    monkeypatch.setattr(mixture, "GaussianMixture", GaussianMixture)
+    again = type("Mine", (FixedMeans, mixture.GaussianMixture), {})(3, random_state=0).fit(rows)
+    assert_array_equal(again.means_, model.means_)
+    assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    plain = mixture.GaussianMixture(3, random_state=0).fit(rows)
+    assert plain.score(rows) > model.score(rows)
