@@ -56,8 +56,7 @@ class Hooks(ModelMethods):
             return
         _warned.add(cls)
         warnings.warn(
-            f"{cls.__name__} overrides {', '.join(names)}: it is fitted by scikit-learn's loop, which calls them, and "
-            "takes scikit-learn's time.",
+            f"{cls.__name__} overrides {', '.join(names)}, so it is fitted by scikit-learn's own loop, at its speed.",
             UserWarning,
             stacklevel=5,
         )
