@@ -56,7 +56,8 @@ def seed_of(random_state: Any, *, advance: bool) -> int:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """A whole number, not too small."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+    is_whole = type(value) is not bool and isinstance(value, numbers.Integral)
+    if not is_whole or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
     return int(value)
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from . import _data, _mixtura
 from ._listen import Bar
-from ._methods import ModelMethods
 from ._mixtura import Model
+from ._models import estimator_of
+from ._starts import FastStart
 
 
 def generate(
@@ -31,10 +32,21 @@ def generate(
 
     Parameters
     ----------
-    separation : float
-        c-separation of neighbouring components, their median; below 1 they run into each other.
-    balanced : bool
+    n_rows : int
+        Number of rows.
+    n_columns, n_components : int, default 10
+        Number of columns and of components.
+    separation : float, default 0.6
+        Median c-separation of neighbouring components; below 1 they overlap.
+    balanced : bool, default True
         Equal weights; else the heaviest component has ten times the weight of the lightest.
+    random_state : int, RandomState or None, default 0
+        An integer is the seed of the command line.
+
+    Returns
+    -------
+    tuple
+        Rows of shape (n_rows, n_columns), the component of each row, and the Model.
 
     Examples
     --------
@@ -64,14 +76,17 @@ def bounds(
     Parameters
     ----------
     model : Model or fitted estimator
+        Of mixtura, or a `sklearn.mixture.GaussianMixture`.
     X : array or table
         Rows without weights.
     confidence : float, default 0.99
-        With which all statements hold at once.
+        Confidence that all statements hold simultaneously.
     delta : float
-        Instead: with which each single statement may fail.
+        Instead of `confidence`: the probability with which each single statement may fail.
     within : float, default 10
-        Per cent for which the rows needed are told, in `rows_needed`.
+        Per cent; `rows_needed` tells how many rows would bring the bounds within it.
+    n_threads : int or None, default None
+        Number of threads; None for all. Changes no bit of the result.
 
     Returns
     -------
@@ -91,10 +106,9 @@ def bounds(
         _data.check_count("n_threads", n_threads)
     if isinstance(model, Model):
         rows = _data.matrix(X)
-    elif isinstance(model, ModelMethods):
-        rows, model = model._rows(X), model._model()
     else:
-        raise TypeError(f"model must be a Model or an estimator of mixtura, not {type(model).__name__}.")
+        estimator = estimator_of(model)
+        rows, model = estimator._rows(X), estimator._model()
     text = _mixtura.bounds(model, rows, delta, confidence, float(within), n_threads)
     return {name: _as_array(value) for name, value in json.loads(text).items()}
 
@@ -124,7 +138,18 @@ class Comparison:
     files: dict[str, str] = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Writes all files to a folder, which is made if it is not there; returns the page's path."""
+        """Writes all files to a folder, which is made if it is not there; returns the page's path.
+
+        Parameters
+        ----------
+        folder : path
+            The folder.
+
+        Returns
+        -------
+        Path
+            Of `index.html`.
+        """
         folder = Path(folder)
         for name, text in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +171,7 @@ def compare(
     runs: int = 5,
     bound_runs: int = 1,
     rounds: int = 50,
-    init_params: str = "fast-kmeans",
+    init_params: FastStart = "fast-kmeans",
     random_state: int | np.random.RandomState | None = 0,
     confidence: float = 0.99,
     equal_within: float = 1e-3,
@@ -156,6 +181,39 @@ def compare(
     progress: bool = False,
 ) -> Comparison:
     """Runs EM and SEM from the same starts: likelihoods, differences, bounds, speed; see `mixtura compare`.
+
+    Parameters
+    ----------
+    X : array or table of shape (n_samples, n_features)
+        The rows.
+    n_components : int
+        Number of components.
+    starts, runs : int, default 5
+        Number of starts, and of runs of SEM from each.
+    bound_runs : int, default 1
+        From how many runs of each start the differences are compared with the bounds.
+    rounds : int, default 50
+        Number of rounds of each run.
+    init_params : {"fast-kmeans", "paper", "short-em"}, default "fast-kmeans"
+        Where the runs start.
+    random_state : int, RandomState or None, default 0
+        An integer is the seed of the command line.
+    confidence : float, default 0.99
+        Confidence that all bounds hold simultaneously.
+    equal_within : float, default 1e-3
+        Likelihoods that differ by less count as equal, in nats per row.
+    regularization : float, default 1e-9
+        Least variance, in units of a column's squared robust scale.
+    normalize : bool, default False
+        Map each column to [0, 1] first.
+    n_threads : int or None, default None
+        Number of threads; None for all. Changes no bit of the result, only the times.
+    progress : bool, default False
+        Show a bar, in a terminal or a notebook.
+
+    Returns
+    -------
+    Comparison
 
     Examples
     --------

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import warnings
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import mixture
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from . import _data
+from ._events import warn_of_reseeds
 from ._factors import collapse, covariances_of, precisions_cholesky_of
 from ._listen import Bar, Callback
-from ._methods import ModelMethods
-from ._mixtura import Collapsed, Model, Online, fit_once
-from ._starts import FAST_STARTS, NAMESPACE, STRUCTURES, Starts
+from ._hooks import Hooks, Theirs, overridden
+from ._mixtura import Collapsed, Model, fit_once
+from ._starts import FAST_STARTS, NAMESPACE, STRUCTURES, StartName, Starts
+from ._streams import Streams
 
 Array = NDArray[Any]
 
+#: What scikit-learn's class has once it is fitted.
+_FITTED = (
+    "weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_", "converged_", "n_iter_",
+    "lower_bound_", "lower_bounds_", "n_features_in_", "feature_names_in_",
+)  # fmt: skip
 #: Algorithms that stop as scikit-learn's EM does.
 LAGGED = frozenset({"em", "cem"})
 
 
-class GaussianMixture(ModelMethods, Starts):
+class GaussianMixture(Streams, Hooks, Starts):
     """Gaussian mixture, a drop-in for `sklearn.mixture.GaussianMixture`.
 
     Arguments that scikit-learn has mean what they mean there, with the same defaults, checks and warnings; from
@@ -43,9 +51,10 @@ random_state, warm_start, verbose, verbose_interval
         As in scikit-learn.
 
     init_params : {"kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"}
-        The first four are scikit-learn's, computed as it does. Ours take milliseconds on any number of rows:
-        "fast-kmeans" is k-means++ and a few rounds of k-means on a sample, "paper" draws means from the rows,
-        "short-em" is the best of several short runs on a sample. They leave no use for the `..._init` arguments.
+        The first four are scikit-learn's, computed as it does. The other three are ours, and their time hardly grows
+        with the number of rows: "fast-kmeans" is k-means++ and a few rounds of k-means on a sample, "paper" draws
+        means from the rows, "short-em" is the best of several short runs of EM on a sample, which takes longer. They
+        leave no use for the `..._init` arguments.
 
     algorithm : {"em", "sem", "cem", "saem", "auto"}, default "em"
         "sem" draws each row's component from its posterior, in about half the time a round; "cem" takes the most
@@ -63,7 +72,7 @@ random_state, warm_start, verbose, verbose_interval
         longer scikit-learn's trajectory, and it stops by the likelihood of the model that is returned.
 
     learning_decay, learning_offset : float, defaults 0.6 and 0
-        Steps of `partial_fit`: batch t ≥ 2 counts for γ = (t + offset)^−decay, the first for 1.
+        Steps of `partial_fit`: a batch t ≥ 2 of the usual size counts for γ = (t + offset)^−decay, the first for 1.
 
     n_threads : int or None, default None
         Number of threads; None for all (or what OMP_NUM_THREADS allows). Changes no bit of the result.
@@ -114,11 +123,10 @@ lower_bounds_, n_features_in_, feature_names_in_
     events_: list[dict[str, Any]]
     reason_: str
     n_batches_: int
-    _online: Online
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **mixture.GaussianMixture._parameter_constraints,
-        "init_params": [StrOptions({"kmeans", "random", "random_from_data", "k-means++"} | FAST_STARTS)],
+        **Theirs._parameter_constraints,
+        "init_params": [StrOptions(set(get_args(StartName)))],
         "algorithm": [StrOptions({"em", "sem", "cem", "saem", "auto"})],
         "result": [StrOptions({"average", "best", "last"})],
         "regularization": [Interval(Real, 0.0, None, closed="left")],
@@ -139,7 +147,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         reg_covar: float = 1e-6,
         max_iter: int = 100,
         n_init: int = 1,
-        init_params: str = "kmeans",
+        init_params: StartName = "kmeans",
         weights_init: ArrayLike | None = None,
         means_init: ArrayLike | None = None,
         precisions_init: ArrayLike | None = None,
@@ -192,7 +200,8 @@ lower_bounds_, n_features_in_, feature_names_in_
         ----------
         X : array or table of shape (n_samples, n_features)
             C-contiguous arrays of float64 or float32 are read where they are.
-        y : ignored
+        y : object
+            Ignored.
         sample_weight : array of shape (n_samples,), optional
             How much each row counts: a weight of 2 is a row that stands there twice. SEM draws a component for
             each of them if all weights are whole numbers, else one for all.
@@ -201,20 +210,61 @@ lower_bounds_, n_features_in_, feature_names_in_
         -------
         self
         """
-        self._fit(X, sample_weight)
+        if overridden(self) or type(self).fit_predict is not GaussianMixture.fit_predict:
+            # scikit-learn's `fit` calls it, so a subclass may have put its work there.
+            weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.fit_predict(X, y, **weighted)
+        else:
+            self._fit(X, sample_weight)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Fits the model and returns the most probable component of each row."""
+        """Fits the model and returns the most probable component of each row.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        hooks = overridden(self)
+        if hooks:
+            return self._fit_with_hooks(hooks, X, sample_weight)
         rows = self._fit(X, sample_weight)
         return self._model().predict(rows, self.n_threads)
 
+    def _fit_with_hooks(self, hooks: list[str], X: Any, sample_weight: ArrayLike | None) -> NDArray[np.int64]:
+        """Fits by scikit-learn's loop, which calls the methods that are overridden."""
+        unknown = {
+            "sample_weight": sample_weight is not None,
+            f"algorithm={self.algorithm!r}": self.algorithm != "em",
+            "accelerate=True": bool(self.accelerate),
+            f"regularization={self.regularization!r}": bool(self.regularization),
+            "callback": self.callback is not None,
+        }
+        self._refuse_beside_hooks(hooks, unknown)
+        self._check_companions()
+        self._warn_of_hooks(hooks)
+        self._forget("_shown", "_online", "n_batches_")
+        labels = Theirs.fit_predict(self, X)
+        self.reason_ = "converged" if self.converged_ else "round-limit"
+        self.events_ = []
+        self._n_rows = float(len(labels))
+        return labels
+
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X: Any, sample_weight: ArrayLike | None) -> Array:
-        X = _data.rows(self, X, reset=True, least=2)
-        weights = _data.weights_of(sample_weight, X)
-        self._check(X)
-        self._take(self._best(X, weights), X.dtype, len(X))
+        rows = _data.rows(self, X, reset=True, least=2)
+        weights = _data.weights_of(sample_weight, rows)
+        self._check(rows)
+        self._take(self._best(rows, weights), rows.dtype, float(len(rows) if weights is None else weights.sum()))
         if self.reason_ == "round-limit" and self.max_iter > 0:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or increase "
@@ -222,7 +272,8 @@ lower_bounds_, n_features_in_, feature_names_in_
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        return X
+        warn_of_reseeds(self.events_, stacklevel=4)
+        return rows
 
     def _best(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
         """The best of `n_init` fits, or one that goes on where the last one ended."""
@@ -253,17 +304,22 @@ lower_bounds_, n_features_in_, feature_names_in_
                 f"Expected n_samples >= n_components but got n_components = {self.n_components}, "
                 f"n_samples = {X.shape[0]}"
             )
+        self._check_companions()
+        self._check_parameters(X, **NAMESPACE)
+
+    def _check_companions(self) -> None:
         given = [name for name in ("weights_init", "means_init", "precisions_init") if getattr(self, name) is not None]
         if self.init_params in FAST_STARTS and given:
             raise ValueError(f"init_params={self.init_params!r} leaves no use for {given[0]}.")
         if self.accelerate and self.algorithm not in ("em", "auto"):
             raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
-        self._check_parameters(X, **NAMESPACE)
 
     def _settings(self, seed: int) -> dict[str, Any]:
         return {
             "algorithm": self.algorithm,
             "result": self.result,
+            "precision": "certified",
+            "guard": False,
             "accelerate": bool(self.accelerate),
             "rounds": int(self.max_iter),
             "tolerance": min(float(self.tol), sys.float_info.max),
@@ -301,7 +357,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             except Collapsed:
                 raise collapse(X.dtype) from None
 
-    def _take(self, found: Mapping[str, Any], dtype: np.dtype[Any], n_rows: int) -> None:
+    def _take(self, found: Mapping[str, Any], dtype: np.dtype[Any], n_rows: float) -> None:
         """Makes what a fit found our own."""
         self._show(found["model"], dtype)
         self.converged_ = found["has_converged"]
@@ -313,9 +369,30 @@ lower_bounds_, n_features_in_, feature_names_in_
         self.lower_bound_ = -np.inf if self.max_iter == 0 and is_lagged else found["likelihood"]
         self.lower_bounds_ = list(found["likelihoods"])
         self._n_rows = n_rows
-        for name in ("n_batches_", "_online"):
+        self._forget("n_batches_", "_online")
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
             if hasattr(self, name):
                 delattr(self, name)
+
+    def _initialize_fast(self, X: Array, random_state: Any) -> None:
+        seed = _data.seed_of(random_state, advance=True)
+        settings = self._settings(seed) | {"algorithm": "em", "accelerate": False, "rounds": 0}
+        model = fit_once(self._task(X, None, self.init_params, settings), 0, None, None)["model"]
+        parameters = dict(model.parameters)
+        self._begin(model.weights, parameters["means"], parameters["covariances"])
+
+    def _n_free_parameters(self) -> int:
+        return int(self._n_parameters())
+
+    def _total(self, X: Any, sample_weight: ArrayLike | None) -> tuple[float, float]:
+        """Through `score`, which may be overridden."""
+        if sample_weight is None:
+            return self.score(X) * _num_samples(X), float(_num_samples(X))
+        weights = _data.weights_of(sample_weight, self._rows(X))
+        assert weights is not None
+        return self.score(X, sample_weight=weights) * float(weights.sum()), float(weights.sum())
 
     # ---- the model
 
@@ -348,71 +425,64 @@ lower_bounds_, n_features_in_, feature_names_in_
         weights = np.asarray(self.weights_, dtype=np.float64)
         return self._as_model(weights / weights.sum(), self.means_, covariances)
 
-    # ---- streams
+    # ---- from elsewhere
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> GaussianMixture:
-        """Learns from a batch of rows, and forgets a little of what came before (Cappé and Moulines 2009).
+    @classmethod
+    def from_sklearn(cls, fitted: Any) -> GaussianMixture:
+        """A fitted estimator of ours with the arguments and the model of scikit-learn's.
 
-        The first batch is fitted, as by `fit`, and should have some hundred rows a component; `max_iter=0` takes
-        only its start. From then on each batch is gone through once: statistics s ← (1 − γ)·s + γ·(mean statistics
-        of the batch), with γ = (t + learning_offset)^−learning_decay for batch t = 2, 3, …, then the model of s.
-        The algorithms are "em", "sem" and "cem". After a `fit`, or where attributes were set by hand, batches go on
-        from that model, as if it had come from batches of the size of the next one.
+        Parameters
+        ----------
+        fitted : sklearn.mixture.GaussianMixture
+            Fitted; one whose class overrides steps of EM is refused.
 
+        Returns
+        -------
+        GaussianMixture
+
+        Examples
+        --------
         >>> import numpy as np
+        >>> from sklearn import mixture
         >>> from mixtura import GaussianMixture
-        >>> draw = np.random.default_rng(0)
-        >>> model = GaussianMixture(2, random_state=0)
-        >>> for _ in range(20):
-        ...     batch = np.concatenate([draw.normal(-3, 1, (200, 1)), draw.normal(3, 1, (200, 1))])
-        ...     model = model.partial_fit(batch)
-        >>> np.sort(model.means_.ravel()).round(1)
-        array([-3.,  3.])
+        >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+        >>> theirs = mixture.GaussianMixture(n_components=2, random_state=0).fit(X)
+        >>> ours = GaussianMixture.from_sklearn(theirs)
+        >>> bool((ours.predict(X) == theirs.predict(X)).all())
+        True
         """
-        if self.algorithm not in ("em", "sem", "cem"):
-            raise ValueError(f"partial_fit needs algorithm='em', 'sem' or 'cem', not {self.algorithm!r}.")
-        is_fresh = not hasattr(self, "n_iter_")
-        X = _data.rows(self, X, reset=is_fresh, least=2 if is_fresh else 1)
-        weights = _data.weights_of(sample_weight, X)
-        if is_fresh:
-            self._check(X)
-        elif self.means_.shape[0] != self.n_components or self.covariances_.shape != self._shape(X.shape[1]):
-            raise ValueError("n_components and covariance_type must not change between batches.")
-        settings = self._settings(_data.seed_of(self.random_state, advance=False)) | {"accelerate": False}
-        # A model that was fitted or changed by other means is taken up from its parameters.
-        online = self._online if hasattr(self, "_online") and self._is_shown() else None
-        if online is None:
-            first = self._best(X, weights)["model"] if is_fresh else self._model()
-            n_seen = getattr(self, "_n_rows", len(X))
-            n_batches = 0 if is_fresh else max(1, round(n_seen / len(X)))
-            online = Online(self._task(X, weights, first, settings), n_batches)
-        likelihood = online.learn(X, weights, settings, float(self.learning_decay), float(self.learning_offset))
-        self._online = online
-        self._show(online.model.with_columns(list(getattr(self, "feature_names_in_", []))), X.dtype)
-        self._n_rows = len(X) * online.n_batches
-        self.n_batches_ = online.n_batches
-        self.events_ = online.events
-        self.lower_bound_, self.lower_bounds_ = likelihood, []
-        self.n_iter_ = self.n_batches_
-        self.converged_, self.reason_ = False, "batch"
-        return self
-
-    def _shape(self, n_columns: int) -> tuple[int, ...]:
-        """The shape of the covariances."""
-        shapes: dict[str, tuple[int, ...]] = {
-            "full": (self.n_components, n_columns, n_columns),
-            "tied": (n_columns, n_columns),
-            "diag": (self.n_components, n_columns),
-            "spherical": (self.n_components,),
-        }
-        return shapes[self.covariance_type]
-
-    # ---- files
+        if not isinstance(fitted, Theirs):
+            raise TypeError(f"expected a fitted sklearn.mixture.GaussianMixture, not {type(fitted).__name__}.")
+        check_is_fitted(fitted)
+        hooks = overridden(fitted)
+        if hooks:
+            raise ValueError(f"{type(fitted).__name__} overrides {', '.join(hooks)}: no plain mixture stands for it.")
+        known = cls._get_param_names()
+        given = fitted.get_params(deep=False)
+        estimator = cls(**{name: value for name, value in given.items() if name in known})
+        for name in _FITTED:
+            if hasattr(fitted, name):
+                setattr(estimator, name, copy.deepcopy(getattr(fitted, name)))
+        estimator.reason_ = "converged" if getattr(fitted, "converged_", False) else "round-limit"
+        estimator.events_ = []
+        if abs(estimator._ln_weight()) < 1e-6:
+            weights, means, cholesky = estimator.weights_, estimator.means_, estimator.precisions_cholesky_
+            estimator._shown = (estimator._model(), weights.copy(), means.copy(), cholesky.copy())
+        return estimator
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GaussianMixture:
-        """Reads a model file, also of the command line, as a fitted estimator."""
+        """Reads a model file, also of the command line, as a fitted estimator.
+
+        Parameters
+        ----------
+        path : path
+            The file, JSON.
+
+        Returns
+        -------
+        GaussianMixture
+        """
         model = Model.load(os.fspath(path))
         if model.family != "gaussian":
             raise ValueError(f"{os.fspath(path)}: a {model.family} mixture; mixtura.Mixture.load reads it")

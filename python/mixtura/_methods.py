@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _data
 from ._mixtura import Model
+from ._state import plain, restored
 
 Array = NDArray[Any]
 
@@ -25,6 +27,8 @@ class ModelMethods:
     converged_: bool
     n_iter_: int
     lower_bound_: float
+    n_features_in_: int
+    feature_names_in_: Array
     reason_: str
     events_: list[dict[str, Any]]
 
@@ -36,13 +40,19 @@ class ModelMethods:
         raise NotImplementedError
 
     def _task(
-        self, X: Array, weights: Array | None, start: Model | str, settings: Mapping[str, Any]
+        self,
+        X: Array,
+        weights: Array | None,
+        start: Model | str,
+        settings: Mapping[str, Any],
+        labels: Array | None = None,
     ) -> dict[str, Any]:
         """What is to be fitted, to what, from where."""
         family, structure = self._family()
         return {
             "data": X,
             "weights": weights,
+            "labels": labels,
             "columns": list(getattr(self, "feature_names_in_", [])),
             "start": start,
             "n_components": int(self.n_components),
@@ -56,12 +66,32 @@ class ModelMethods:
         return _data.rows(self, X, reset=False)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The most probable component of each row."""
+        """The most probable component of each row.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         rows = self._rows(X)
         return self._model().predict(rows, self.n_threads)
 
     def predict_proba(self, X: Any) -> Array:
-        """The posterior probability of every component for each row."""
+        """The posterior probability of every component for each row.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+        """
         rows = self._rows(X)
         return self._model().predict_proba(rows, self.n_threads).astype(rows.dtype, copy=False)
 
@@ -70,25 +100,123 @@ class ModelMethods:
         return 0.0
 
     def score_samples(self, X: Any) -> Array:
-        """The log-likelihood of each row, in nats."""
+        """The log-likelihood of each row, in nats.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         rows = self._rows(X)
         scores = self._model().score_samples(rows, self.n_threads) + self._ln_weight()
         return scores.astype(rows.dtype, copy=False)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean log-likelihood of the rows, in nats."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[0] + self._ln_weight()
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """The mean log-likelihood of the rows, in nats per row.
 
-    def icl(self, X: Any) -> float:
-        """The integrated completed likelihood: BIC, and the doubt about labels; the lower the better."""
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; the mean is per unit of weight.
+
+        Returns
+        -------
+        float
+        """
         rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[4]
+        weights = _data.weights_of(sample_weight, rows)
+        return self._model().score(rows, weights, self.n_threads)[0] + self._ln_weight()
+
+    def aic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Akaike's information criterion; lower is better.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        return -2 * self._total(X, sample_weight)[0] + 2 * self._n_free_parameters()
+
+    def bic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The Bayesian information criterion; lower is better. The number of rows is the sum of their weights.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        total, weight = self._total(X, sample_weight)
+        return -2 * total + self._n_free_parameters() * math.log(weight)
+
+    def icl(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The integrated completed likelihood: BIC plus a penalty for doubt about the labels; lower is better.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        sample_weight : array of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        return self.bic(X, sample_weight) - 2 * self._ln_best_posterior(X, sample_weight)
+
+    def _n_free_parameters(self) -> int:
+        return self._model().n_parameters
+
+    def _total(self, X: Any, sample_weight: ArrayLike | None) -> tuple[float, float]:
+        """The log-likelihood of all rows, and how many they count for."""
+        rows = self._rows(X)
+        weights = _data.weights_of(sample_weight, rows)
+        total = self._model().score(rows, weights, self.n_threads)[1]
+        return total, float(len(rows) if weights is None else weights.sum())
+
+    def _ln_best_posterior(self, X: Any, sample_weight: ArrayLike | None) -> float:
+        """The sum of the logarithms of each row's largest posterior."""
+        rows = self._rows(X)
+        score = self._model().score(rows, _data.weights_of(sample_weight, rows), self.n_threads)
+        return (score[3] - score[4]) / 2
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file, which the command line reads too: `mixtura show`, `predict`, `score`, `sample`."""
+        """Writes a model file, which the command line reads too: `mixtura show`, `predict`, `score`, `sample`.
+
+        Parameters
+        ----------
+        path : path
+            The file, JSON; it appears whole or not at all.
+        """
         check_is_fitted(self)
         self._model().save(os.fspath(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore
+        return {name: plain(value) for name, value in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: restored(value) for name, value in state.items()})  # type: ignore
 
     def _recall(self, model: Model) -> None:
         """Takes over from a model's file how it was fitted, as far as that is known."""

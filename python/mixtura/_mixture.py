@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import _data
+from ._events import warn_of_reseeds
 from ._listen import Bar, Callback
 from ._methods import ModelMethods
 from ._mixtura import Model
 from ._mixtura import fit as fit_restarts
+from ._models import model_of
+from ._starts import FastStart
 
 Array = NDArray[Any]
 
@@ -34,6 +39,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_components : int, default 1
+        Number of components.
     family : {"gaussian", "poisson"}, default "gaussian"
         Poisson components are independent counts in each column.
     covariance_type : {"full", "tied", "diagonal", "spherical"}, default "full"
@@ -42,19 +48,30 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         "auto" is SEM while it rises, then EM.
     result : {"average", "best", "last"}, default "average"
         Which of SEM's models is the answer.
+    guard : bool, default False
+        With "auto": run EM from the same start as well, and keep the better.
     accelerate : bool, default False
         With "em" and "auto": extrapolate EM's steps.
-    init_params : {"fast-kmeans", "paper", "short-em"} or Model, default "fast-kmeans"
-        Where the fit starts; the command line calls the first "kmeans++" and the second "random".
+    init_params : {"fast-kmeans", "paper", "short-em"}, Model or fitted estimator, default "fast-kmeans"
+        Where the fit starts; the command line calls the first "kmeans++" and the second "random". An estimator is one
+        of mixtura or scikit-learn's `GaussianMixture`.
     tol : float, default 1e-6
-        The fit ends when the log-likelihood a row changes by less, in nats; 0 runs all rounds.
+        The fit ends when the mean log-likelihood changes by less, in nats per row; 0 runs all rounds.
     max_iter : int, default 1000
+        Limit on rounds.
     n_init : int, default 1
         Number of starts; the best is kept.
     regularization : float, default 1e-9
         Least variance, in units of a column's squared robust scale.
     ridge : float, default 0
         Added to every variance.
+    normalize : bool, default False
+        Map each column to [0, 1] for the fit; the model stays in the data's units. Not for Poisson components nor for
+        spherical covariances.
+    precision : {"certified", "double"}, default "certified"
+        How SEM computes the densities it draws from; both draw the same labels.
+    sort : bool, default False
+        Sort the components by weight, heaviest first, instead of leaving them in the order of the start.
     random_state : int, RandomState or None, default 0
         An integer is the seed of the command line.
     n_threads, callback, progress
@@ -63,9 +80,11 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     weights_, means_ : arrays
+        Of shape (n_components,) and (n_components, n_features).
     parameters_ : dict
         All parameters of the components, as model files name them: "means" and "covariances", or "rates".
     model_ : Model
+        The model itself.
     converged_, n_iter_, reason_, events_, lower_bound_
         As in `GaussianMixture`; `lower_bound_` is the mean log-likelihood of the model itself.
 
@@ -97,13 +116,17 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         "covariance_type": [StrOptions(set(_STRUCTURES))],
         "algorithm": [StrOptions({"em", "sem", "cem", "saem", "auto"})],
         "result": [StrOptions({"average", "best", "last"})],
+        "guard": ["boolean"],
         "accelerate": ["boolean"],
-        "init_params": [StrOptions({"fast-kmeans", "paper", "short-em"}), Model],
+        "init_params": [StrOptions({"fast-kmeans", "paper", "short-em"}), Model, ModelMethods, GaussianMixture],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "regularization": [Interval(Real, 0.0, None, closed="left")],
         "ridge": [Interval(Real, 0.0, None, closed="left")],
+        "normalize": ["boolean"],
+        "precision": [StrOptions({"certified", "double"})],
+        "sort": ["boolean"],
         "random_state": ["random_state"],
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "callback": [callable, None],
@@ -118,13 +141,17 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         covariance_type: Literal["full", "tied", "diagonal", "diag", "spherical"] = "full",
         algorithm: Literal["auto", "em", "sem", "cem", "saem"] = "auto",
         result: Literal["average", "best", "last"] = "average",
+        guard: bool = False,
         accelerate: bool = False,
-        init_params: str | Model = "fast-kmeans",
+        init_params: FastStart | Model | Any = "fast-kmeans",
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_init: int = 1,
         regularization: float = 1e-9,
         ridge: float = 0.0,
+        normalize: bool = False,
+        precision: Literal["certified", "double"] = "certified",
+        sort: bool = False,
         random_state: int | np.random.RandomState | None = 0,
         n_threads: int | None = None,
         callback: Callback | None = None,
@@ -135,6 +162,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.covariance_type = covariance_type
         self.algorithm = algorithm
         self.result = result
+        self.guard = guard
         self.accelerate = accelerate
         self.init_params = init_params
         self.tol = tol
@@ -142,28 +170,43 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.n_init = n_init
         self.regularization = regularization
         self.ridge = ridge
+        self.normalize = normalize
+        self.precision = precision
+        self.sort = sort
         self.random_state = random_state
         self.n_threads = n_threads
         self.callback = callback
         self.progress = progress
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Mixture:
-        """Fits the model to rows, `n_init` times, and keeps the best."""
-        X = _data.rows(self, X, reset=True)
-        weights = _data.weights_of(sample_weight, X)
-        settings = {
-            "algorithm": self.algorithm,
-            "result": self.result,
-            "accelerate": bool(self.accelerate),
-            "rounds": int(self.max_iter),
-            "tolerance": float(self.tol),
-            "restarts": int(self.n_init),
-            "regularization": float(self.regularization),
-            "ridge": float(self.ridge),
-            "seed": _data.seed_of(self.random_state, advance=True),
-            "n_threads": self.n_threads,
-        }
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+    ) -> Mixture:
+        """Fits the model to rows, `n_init` times, and keeps the best.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts.
+        labels : array of shape (n_samples,), optional
+            Groups to start from instead of `init_params`, as many as components: numbers or strings, in the order of
+            which the components come.
+
+        Returns
+        -------
+        self
+        """
+        rows = _data.rows(self, X, reset=True)
+        weights = _data.weights_of(sample_weight, rows)
+        start = self._start()
         with Bar(self.algorithm.upper(), self.max_iter, self.progress) as bar:
 
             def listen(_restart: int, round: int, likelihood: float) -> object:
@@ -171,8 +214,9 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
                 return self.callback(round, likelihood) if self.callback is not None else None
 
             is_heard = self.callback is not None or bar.is_shown
-            task = self._task(X, weights, self.init_params, settings)
-            found = fit_restarts(task, listen if is_heard else None)
+            task = self._task(rows, weights, start, self._settings(), self._groups(labels, rows))
+            manners = {"normalize": bool(self.normalize), "sort": bool(self.sort)}
+            found = fit_restarts(task, manners, listen if is_heard else None)
         self._show(found["model"])
         self.converged_ = found["has_converged"]
         self.n_iter_ = found["rounds"]
@@ -185,24 +229,83 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        warn_of_reseeds(self.events_, stacklevel=3)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Fits the model and returns the most probable component of each row."""
-        return self.fit(X, y, sample_weight).predict(X)
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "algorithm": self.algorithm,
+            "result": self.result,
+            "precision": self.precision,
+            "guard": bool(self.guard),
+            "accelerate": bool(self.accelerate),
+            "rounds": int(self.max_iter),
+            "tolerance": float(self.tol),
+            "restarts": int(self.n_init),
+            "regularization": float(self.regularization),
+            "ridge": float(self.ridge),
+            "seed": _data.seed_of(self.random_state, advance=True),
+            "n_threads": self.n_threads,
+        }
 
-    def aic(self, X: Any) -> float:
-        """Akaike's criterion; the lower the better."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[2]
+    def _start(self) -> Model | str:
+        """Where the fit starts; refuses what does not go together."""
+        if self.guard and self.algorithm != "auto":
+            raise ValueError(f"guard=True needs algorithm='auto', not {self.algorithm!r}.")
+        if self.accelerate and self.algorithm not in ("em", "auto"):
+            raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
+        if self.normalize and self.family == "poisson":
+            raise ValueError("normalize=True does not go with Poisson components: in [0, 1] counts are counts no more.")
+        if self.normalize and self._family()[1] == "spherical":
+            raise ValueError(
+                "normalize=True does not go with spherical covariances: one variance cannot serve columns that were "
+                "scaled differently; try covariance_type='diagonal'."
+            )
+        return self.init_params if isinstance(self.init_params, str) else model_of(self.init_params)
 
-    def bic(self, X: Any) -> float:
-        """The Bayesian information criterion; the lower the better."""
-        rows = self._rows(X)
-        return self._model().score(rows, None, self.n_threads)[3]
+    def _groups(self, labels: ArrayLike | None, X: Array) -> NDArray[np.uint32] | None:
+        """Labels as numbers from 0, in the order of their values."""
+        if labels is None:
+            return None
+        values, numbers = np.unique(column_or_1d(labels), return_inverse=True)
+        check_consistent_length(X, numbers)
+        if len(values) != self.n_components:
+            raise ValueError(f"{len(values)} different labels, but n_components is {self.n_components}.")
+        return np.ascontiguousarray(numbers, dtype=np.uint32)
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, labels: ArrayLike | None = None
+    ) -> NDArray[np.int64]:
+        """Fits the model and returns the most probable component of each row.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        sample_weight, labels : arrays of shape (n_samples,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight, labels).predict(X)
 
     def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Draws rows from the model, with their components; `mixtura sample` draws the same."""
+        """Draws rows from the model, with their components; `mixtura sample` draws the same.
+
+        Parameters
+        ----------
+        n_samples : int, default 1
+            How many.
+
+        Returns
+        -------
+        tuple of arrays
+            Rows of shape (n_samples, n_features), and the component of each.
+        """
         check_is_fitted(self)
         _data.check_count("n_samples", n_samples)
         seed = _data.seed_of(self.random_state, advance=True)
@@ -222,7 +325,17 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Mixture:
-        """Reads a model file, also of the command line, as a fitted estimator."""
+        """Reads a model file, also of the command line, as a fitted estimator.
+
+        Parameters
+        ----------
+        path : path
+            The file, JSON.
+
+        Returns
+        -------
+        Mixture
+        """
         model = Model.load(os.fspath(path))
         structure = {} if model.structure is None else {"covariance_type": model.structure}
         estimator = cls(len(model.weights), family=model.family, **structure)  # type: ignore[arg-type]

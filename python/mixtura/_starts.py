@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from inspect import signature
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import mixture
+from sklearn.utils._array_api import get_namespace
 
 from . import _kmeans
 from ._factors import collapse, covariances_of, precisions_cholesky_of
+from ._hooks import Theirs, accepts, overridden
 from ._mixtura import Collapsed, Model, of_labels
 
 Array = NDArray[Any]
 
 #: Our names of covariance structures, by scikit-learn's.
 STRUCTURES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
-#: Starts of our own: each is found in milliseconds, however many rows there are.
-FAST_STARTS = frozenset({"fast-kmeans", "paper", "short-em"})
-#: From 1.8 on, scikit-learn's methods are told which library an array is of.
-NAMESPACE = {"xp": np} if "xp" in signature(mixture.GaussianMixture._initialize).parameters else {}
+#: Starts of our own: each is found on a sample, so that its time hardly grows with the number of rows.
+FastStart = Literal["fast-kmeans", "paper", "short-em"]
+FAST_STARTS = frozenset(get_args(FastStart))
+#: All starts, those of scikit-learn first.
+StartName = Literal["kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"]
+#: From 1.8 on, scikit-learn's methods are told which library an array is of, in a wrapper of its own: NumPy itself
+#: lacks arguments that they use before its version 2.
+NAMESPACE = (
+    {"xp": get_namespace(np.empty(0))[0]} if accepts(Theirs._initialize, "xp") else {}
+)
 
 
 class Starts(mixture.GaussianMixture):  # type: ignore[misc]
@@ -35,6 +42,9 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
     def _is_shown(self) -> bool:
         raise NotImplementedError
 
+    def _initialize_fast(self, X: Array, random_state: Any) -> None:
+        raise NotImplementedError
+
     def _start(self, X: Array, weights: Array | None, random_state: Any) -> tuple[Model | str, float]:
         """Where a fit starts, and the logarithm of the sum that its weights had."""
         if self.init_params in FAST_STARTS:
@@ -42,7 +52,9 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         for name in ("covariances_", "_shown"):
             if hasattr(self, name):
                 delattr(self, name)
-        self._initialize_parameters(X, random_state, sample_weight=weights)
+        # Whoever overrides it may know nothing of weights, which scikit-learn has not.
+        weighted = {"sample_weight": weights} if accepts(self._initialize_parameters, "sample_weight") else {}
+        self._initialize_parameters(X, random_state, **weighted)
         covariances = getattr(self, "covariances_", None)
         if covariances is None:
             covariances = covariances_of(self.precisions_cholesky_, self.covariance_type)
@@ -64,8 +76,14 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         """Computes the start as scikit-learn does, with the same draws, and sets the attributes.
 
         A start that is a label for each row needs no matrix of responsibilities, unless `_initialize` is
-        overridden and wants one.
+        overridden and wants one. Where a step of EM is overridden, scikit-learn does all of it.
         """
+        if self.init_params in FAST_STARTS:
+            self._initialize_fast(X, random_state)
+            return
+        if overridden(self):
+            Theirs._initialize_parameters(self, X, random_state, **NAMESPACE)
+            return
         names = ("weights_init", "means_init", "precisions_init")
         if all(getattr(self, name) is not None for name in names):
             self._initialize(X, None)
@@ -102,8 +120,11 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         return random_state.choice(X.shape[0], size=self.n_components, replace=False, p=share)
 
     def _initialize(self, X: Array, resp: Array | None, xp: Any = None) -> None:
-        """Sets the start's attributes from responsibilities; a hook that may be overridden."""
-        super()._initialize(X, resp, **NAMESPACE)
+        """Sets the start's attributes from responsibilities; a hook that may be overridden.
+
+        Others call it with a `self` of their own, as they call scikit-learn's.
+        """
+        Theirs._initialize(self, X, resp, **({"xp": xp} if xp is not None else NAMESPACE))
         if self.precisions_init is not None:
             self.covariances_ = covariances_of(self.precisions_cholesky_, self.covariance_type)
 

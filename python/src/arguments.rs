@@ -2,7 +2,9 @@
 
 use mixtura::driver::SemResult;
 use mixtura::family::Family;
+use mixtura::pass::Precision;
 use mixtura::{Algorithm, AnyMixture, Kind, Mixture, Options, Start};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -17,8 +19,10 @@ use crate::model::Model;
 pub(crate) struct Task<'py> {
     data: Matrix<'py>,
     weights: Weights<'py>,
+    /// Groups to start from, numbered from 0.
+    labels: Option<PyReadonlyArray1<'py, u32>>,
     pub(crate) columns: Vec<String>,
-    pub(crate) start: StartArgument<'py>,
+    start: StartArgument<'py>,
     pub(crate) n_components: usize,
     pub(crate) family: String,
     pub(crate) structure: String,
@@ -27,7 +31,16 @@ pub(crate) struct Task<'py> {
 
 impl Task<'_> {
     pub(crate) fn data(&self) -> PyResult<Data<'_>> {
-        self.data.data(self.weights.as_ref())
+        let labels = self.labels.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        Ok(self.data.data(self.weights.as_ref())?.with_labels(labels))
+    }
+
+    /// The start: the labels if there are any.
+    pub(crate) fn start<F: Family>(&self) -> PyResult<Start<F>>
+    where
+        Mixture<F>: TryFrom<AnyMixture>,
+    {
+        if self.labels.is_some() { Ok(Start::Labels) } else { self.start.start() }
     }
 
     pub(crate) fn kind(&self) -> PyResult<Kind> {
@@ -41,6 +54,8 @@ impl Task<'_> {
 pub(crate) struct Settings {
     algorithm: String,
     result: String,
+    precision: String,
+    guard: bool,
     accelerate: bool,
     rounds: u64,
     tolerance: f64,
@@ -56,6 +71,8 @@ impl Settings {
         Ok(Options {
             algorithm: named::<Algorithm>(&self.algorithm)?,
             result: named::<SemResult>(&self.result)?,
+            precision: named::<Precision>(&self.precision)?,
+            guard: self.guard,
             accelerate: self.accelerate,
             rounds: self.rounds,
             tolerance: self.tolerance,
@@ -63,7 +80,6 @@ impl Settings {
             regularization: self.regularization,
             ridge: self.ridge,
             seed: self.seed,
-            ..Options::default()
         })
     }
 }

@@ -46,6 +46,7 @@ pub(crate) struct Data<'a> {
     values: Values<'a>,
     n_columns: usize,
     weights: Option<&'a [f64]>,
+    labels: Option<&'a [u32]>,
 }
 
 #[derive(Clone, Copy)]
@@ -61,19 +62,28 @@ impl Matrix<'_> {
             Self::Double(array) => (Values::Double(array.as_slice()?), array.shape()[1]),
             Self::Single(array) => (Values::Single(array.as_slice()?), array.shape()[1]),
         };
-        Ok(Data { values, n_columns, weights: weights.map(PyReadonlyArray1::as_slice).transpose()? })
+        Ok(Data { values, n_columns, weights: weights.map(PyReadonlyArray1::as_slice).transpose()?, labels: None })
     }
 }
 
 impl<'a> Data<'a> {
+    /// The same with labels of the rows, if there are any.
+    pub(crate) fn with_labels(self, labels: Option<&'a [u32]>) -> Self {
+        Self { labels, ..self }
+    }
+
     /// The rows; refused if a value is not finite.
     pub(crate) fn rows(self) -> Result<Rows<'a>, Error> {
         let rows = match self.values {
             Values::Double(values) => Rows::from_slice(values, self.n_columns)?,
             Values::Single(values) => Rows::from_slice(values, self.n_columns)?,
         };
-        match self.weights {
-            Some(weights) => rows.with_weights(weights),
+        let rows = match self.weights {
+            Some(weights) => rows.with_weights(weights)?,
+            None => rows,
+        };
+        match self.labels {
+            Some(labels) => rows.with_labels(labels),
             None => Ok(rows),
         }
     }

@@ -5,7 +5,7 @@ use mixtura::driver::{Event, EventKind, Observer, Run, State, check_components};
 use mixtura::family::{Family, Floor, Outcome};
 use mixtura::pass::{Source, Threads};
 use mixtura::start::maximum_of_labels;
-use mixtura::{Error, Fit, Mixture, Options, Start, with_family};
+use mixtura::{AnyMixture, Error, Fit, Mixture, Options, Start, with_family};
 use mixtura_io::{FitRecord, ModelFile};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -16,6 +16,9 @@ use crate::failure::{Collapsed, refused};
 use crate::lagged::{COLLAPSED, Lag, go_lagged};
 use crate::model::Model;
 use crate::watch::{Watch, supervised};
+
+/// Why a component of a normalised fit has one in the data's units.
+const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refused";
 
 /// What a fit found: a dictionary.
 #[derive(IntoPyObject)]
@@ -54,30 +57,80 @@ pub(crate) fn items(events: &[Event]) -> Vec<EventItem> {
     events.iter().map(item).collect()
 }
 
+/// What `mixtura fit` does beside fitting: a dictionary.
+#[derive(FromPyObject, Clone, Copy)]
+#[pyo3(from_item_all)]
+pub(crate) struct Manners {
+    /// Map each column to [0, 1] for the fit; the model stays in the data's units.
+    normalize: bool,
+    /// Sort the components by weight, heaviest first.
+    sort: bool,
+}
+
 /// Fits a mixture as the command line does: all restarts, the best of them.
 #[pyfunction]
-#[pyo3(signature = (task, listener))]
-pub(crate) fn fit(py: Python<'_>, task: Task<'_>, listener: Option<Bound<'_, PyAny>>) -> PyResult<Found> {
+#[pyo3(signature = (task, manners, listener))]
+pub(crate) fn fit(
+    py: Python<'_>,
+    task: Task<'_>,
+    manners: Manners,
+    listener: Option<Bound<'_, PyAny>>,
+) -> PyResult<Found> {
     let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
     with_family!(task.kind()?, F => {
-        let start = task.start.start::<F>()?;
-        let work = |watch: &Watch<'_>| {
-            let rows = data.rows()?;
-            let engine = Threads::<F>::new(&rows)?.with_stop(|| watch.is_stopped());
-            mixtura::fit(&engine, n_components, &start, &options, watch)
-        };
-        let fit: Fit<F> = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
-        let record = FitRecord::new(&fit, &options, 0.0);
+        let start = task.start::<F>()?;
+        let wish = Wish { n_components, options: &options, manners };
+        let work = |watch: &Watch<'_>| whole(data, start, wish, watch);
+        let (fit, mut file) = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
+        file.columns.clone_from(&task.columns);
+        let record = file.fit.as_ref();
         Ok(Found {
-            likelihood: fit.mean_ln_likelihood,
+            likelihood: record.and_then(|record| record.mean_log_likelihood).unwrap_or(fit.mean_ln_likelihood),
             likelihoods: Vec::new(),
             rounds: fit.rounds,
             reason: fit.termination.name(),
             has_converged: fit.termination.has_converged(),
-            events: items(&fit.events),
-            model: Model { file: ModelFile { model: fit.model.into(), columns: task.columns.clone(), fit: Some(record) } },
+            events: items(record.map_or(&[], |record| &record.events)),
+            model: Model { file },
         })
     })
+}
+
+/// What is wanted of a whole fit.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    n_components: usize,
+    options: &'a Options,
+    manners: Manners,
+}
+
+/// A fit, and its file: the model in the data's units, and what is recorded of it.
+fn whole<F: Family>(
+    data: Data<'_>,
+    start: Start<F>,
+    wish: Wish<'_>,
+    watch: &Watch<'_>,
+) -> Result<(Fit<F>, ModelFile), Error>
+where
+    AnyMixture: From<Mixture<F>>,
+{
+    let Wish { n_components, options, manners } = wish;
+    let mut rows = data.rows()?;
+    if manners.normalize {
+        rows = rows.normalized()?;
+    }
+    let map = rows.normalization();
+    let start = match (start, map) {
+        (Start::Model(mut model), Some(map)) => {
+            model.components = model.components.mapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
+            Start::Model(model)
+        }
+        (start, _) => start,
+    };
+    let engine = Threads::<F>::new(&rows)?.with_stop(|| watch.is_stopped());
+    let fit = mixtura::fit(&engine, n_components, &start, options, watch)?;
+    let file = ModelFile::of_fit(&fit, options, &rows, engine.summary())?;
+    Ok((fit, if manners.sort { file.sorted_by_weight() } else { file }))
 }
 
 /// Fits once, from one start. Without a lag as the library does, whose answer has a likelihood of its own.
@@ -93,7 +146,7 @@ pub(crate) fn fit_once(
     let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
     options.check().map_err(refused)?;
     with_family!(task.kind()?, F => {
-        let start = task.start.start::<F>()?;
+        let start = task.start::<F>()?;
         let work = |watch: &Watch<'_>| once(data, &start, n_components, &options, restart, lag, watch);
         let ended = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
         if ended.reason == COLLAPSED {

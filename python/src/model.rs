@@ -31,6 +31,19 @@ type Labelled<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
 #[pymethods]
 impl Model {
     /// A model of given parameters, in the order and shapes that model files have.
+    ///
+    /// Parameters
+    /// ----------
+    /// family : str
+    ///     The name in model files: "gaussian" or "poisson".
+    /// structure : str
+    ///     The name of the covariance structure in model files, such as "full" or "diagonal".
+    /// weights : array of shape (n_components,)
+    ///     Mixing weights, which sum to 1.
+    /// parameters : list of arrays
+    ///     Means and covariances, or rates.
+    /// columns : list of str
+    ///     Names of the columns; empty if they have none.
     #[staticmethod]
     fn from_parameters(
         family: &str,
@@ -57,7 +70,24 @@ impl Model {
         Ok(Self { file: ModelFile { model, columns, fit: None } })
     }
 
+    /// The model of a fitted `sklearn.mixture.GaussianMixture`, or of an estimator of ours.
+    ///
+    /// Parameters
+    /// ----------
+    /// fitted : estimator
+    ///     The fitted estimator.
+    #[staticmethod]
+    fn from_sklearn(fitted: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let made = fitted.py().import("mixtura._models")?.call_method1("model_of", (fitted,))?;
+        Ok(made.cast::<Self>()?.get().clone())
+    }
+
     /// The same model with names for its columns.
+    ///
+    /// Parameters
+    /// ----------
+    /// columns : list of str
+    ///     The names, one for each column; empty for none.
     fn with_columns(&self, columns: Vec<String>) -> PyResult<Self> {
         if !columns.is_empty() && columns.len() != self.file.model.n_columns() {
             let text = format!("{} names for {} columns", columns.len(), self.file.model.n_columns());
@@ -67,12 +97,22 @@ impl Model {
     }
 
     /// Reads a model file.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    ///     The file, JSON.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Ok(Self { file: ModelFile::read(&path).map_err(not_read)? })
     }
 
     /// Reads the text of a model file.
+    ///
+    /// Parameters
+    /// ----------
+    /// text : str
+    ///     The text, JSON.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         Ok(Self { file: ModelFile::from_json(text, "the model").map_err(not_read)? })
@@ -84,6 +124,11 @@ impl Model {
     }
 
     /// Writes a model file, whole or not at all.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path
+    ///     The file, JSON.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| mixtura_io::write_file(&path, self.to_json().as_bytes())).map_err(not_read)
     }
@@ -156,6 +201,13 @@ impl Model {
     }
 
     /// The most probable component of each row.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, n_threads = None))]
     fn predict<'py>(
         &self,
@@ -164,15 +216,22 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let data = data.data(None)?;
-        let work = |_: &Watch<'_>| {
+        let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            self.file.model.labels(&rows, 0..rows.n_rows())
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels(&rows, range))
         };
         let labels = supervised(py, n_threads, None, work)?.map_err(refused)?;
         Ok(labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// The posterior of every component for each row.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, n_threads = None))]
     fn predict_proba<'py>(
         &self,
@@ -181,15 +240,23 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let data = data.data(None)?;
-        let work = |_: &Watch<'_>| {
+        let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            Ok((rows.n_rows(), self.file.model.posteriors(&rows, 0..rows.n_rows())?))
+            let piece = |range| self.file.model.posteriors(&rows, range);
+            Ok((rows.n_rows(), watch.in_pieces(rows.n_rows(), self.cost_of_row(), piece)?))
         };
         let (n_rows, posteriors) = supervised(py, n_threads, None, work)?.map_err(refused)?;
         posteriors.into_pyarray(py).reshape([n_rows, self.file.model.n_components()])
     }
 
     /// The log-density of each row, in nats.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, n_threads = None))]
     fn score_samples<'py>(
         &self,
@@ -198,14 +265,23 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = data.data(None)?;
-        let work = |_: &Watch<'_>| {
+        let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            self.file.model.ln_densities(&rows, 0..rows.n_rows())
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities(&rows, range))
         };
         Ok(supervised(py, n_threads, None, work)?.map_err(refused)?.into_pyarray(py))
     }
 
     /// Mean and total log-likelihood of all rows, AIC, BIC and ICL.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array of shape (n_rows, n_columns)
+    ///     The rows; float64 or float32 in C order are read where they are.
+    /// weights : array of shape (n_rows,), optional
+    ///     How much each row counts.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (data, weights = None, n_threads = None))]
     fn score(
         &self,
@@ -220,7 +296,16 @@ impl Model {
         Ok((score.mean_log_likelihood, score.log_likelihood, score.aic, score.bic, score.icl))
     }
 
-    /// So many rows, and the component of each.
+    /// Draws rows, and tells the component of each.
+    ///
+    /// Parameters
+    /// ----------
+    /// n_rows : int
+    ///     How many.
+    /// seed : int
+    ///     Seed of the draws; fewer rows are the beginning of more.
+    /// n_threads : int or None
+    ///     Number of threads; None for all. Changes no bit of the result.
     #[pyo3(signature = (n_rows, seed = 0, n_threads = None))]
     fn sample<'py>(
         &self,
@@ -229,20 +314,37 @@ impl Model {
         seed: u64,
         n_threads: Option<usize>,
     ) -> PyResult<Labelled<'py>> {
-        let n_bytes = n_rows.checked_mul(8 * self.file.model.n_columns()).filter(|&n| isize::try_from(n).is_ok());
-        if n_bytes.is_none() {
+        let n_columns = self.file.model.n_columns();
+        let n_values = n_rows.saturating_mul(n_columns);
+        if Vec::<f64>::new().try_reserve_exact(n_values).is_err() {
             return Err(PyMemoryError::new_err(format!("{n_rows} rows do not fit into memory")));
         }
-        let work = |_: &Watch<'_>| self.file.model.sample(0..n_rows, seed);
+        let work = |watch: &Watch<'_>| {
+            let mut labels = Vec::new();
+            let values = watch.in_pieces(n_rows, n_columns * n_columns, |range| {
+                let (values, of_piece) = self.file.model.sample(range, seed)?;
+                labels.extend(of_piece.into_iter().map(i64::from));
+                Ok(values)
+            })?;
+            Ok((values, labels))
+        };
         let (values, labels) = supervised(py, n_threads, None, work)?.map_err(refused)?;
-        let labels = labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py);
-        Ok((values.into_pyarray(py).reshape([n_rows, self.file.model.n_columns()])?, labels))
+        Ok((values.into_pyarray(py).reshape([n_rows, n_columns])?, labels.into_pyarray(py)))
+    }
+}
+
+impl Model {
+    /// Multiply-adds for each row that is evaluated, at most.
+    fn cost_of_row(&self) -> usize {
+        let (n_components, n_columns) = (self.file.model.n_components(), self.file.model.n_columns());
+        n_components * (n_columns + 1) * (n_columns + 1)
     }
 }
 
 /// An artificial mixture as in the paper.
 #[pyfunction]
 pub(crate) fn generate(
+    py: Python<'_>,
     n_columns: usize,
     n_components: usize,
     separation: f64,
@@ -250,7 +352,8 @@ pub(crate) fn generate(
     seed: u64,
 ) -> PyResult<Model> {
     let balance = if is_balanced { Balance::Balanced } else { Balance::Unbalanced };
-    let model = Artificial { n_columns, n_components, separation, balance }.mixture(seed).map_err(refused)?;
+    let artificial = Artificial { n_columns, n_components, separation, balance };
+    let model = supervised(py, None, None, |_| artificial.mixture(seed))?.map_err(refused)?;
     Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
 }
 

@@ -59,6 +59,31 @@ where
     }
 }
 
+/// How much batches count: a dictionary.
+#[derive(FromPyObject, Clone, Copy)]
+#[pyo3(from_item_all)]
+pub(crate) struct Steps {
+    decay: f64,
+    offset: f64,
+    /// What the batch weighs, in batches of the usual size.
+    share: f64,
+}
+
+impl Steps {
+    /// The gain of a batch of the usual size is γ = (t + offset)^−decay. One that weighs r of them replaces what they
+    /// would, one after the other: 1 − (1 − γ)^r, told as the decay and the offset that give this number for batch t.
+    fn of_batch(self, batch: u64) -> Gains {
+        let usual = Gains { decay: self.decay, offset: self.offset };
+        let gain = -f64::exp_m1(self.share * f64::ln_1p(-usual.gain(batch)));
+        if batch < 2 || self.share == 1.0 || !(gain > 0.0 && gain < 1.0) {
+            return usual;
+        }
+        // A decay of at most 1 needs t + offset ≥ 1 / gain.
+        let offset = (gain.recip() - batch as f64).max(self.offset);
+        Gains { decay: (-gain.ln() / (batch as f64 + offset).ln()).min(1.0), offset }
+    }
+}
+
 fn begun<F: Family>(
     data: Data<'_>,
     start: &Start<F>,
@@ -88,7 +113,7 @@ impl Online {
     fn new(py: Python<'_>, task: Task<'_>, n_batches: u64) -> PyResult<Self> {
         let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
         let learner = with_family!(task.kind()?, F => {
-            let start = task.start.start::<F>()?;
+            let start = task.start::<F>()?;
             let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches);
             supervised(py, task.settings.n_threads, None, work)?.map_err(refused)?
         });
@@ -102,12 +127,12 @@ impl Online {
         data: Matrix<'_>,
         weights: Weights<'_>,
         settings: Settings,
-        decay: f64,
-        offset: f64,
+        gains: Steps,
     ) -> PyResult<f64> {
         let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
         let learner = &mut self.learner;
-        let work = |_: &Watch<'_>| learner.learn(data, &options, &Gains { decay, offset });
+        let gains = gains.of_batch(learner.n_batches() + 1);
+        let work = |_: &Watch<'_>| learner.learn(data, &options, &gains);
         supervised(py, settings.n_threads, None, work)?.map_err(refused)
     }
 

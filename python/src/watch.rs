@@ -1,17 +1,24 @@
 //! Runs work on other threads while the calling one looks after Python: callbacks, Ctrl-C, exceptions.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use mixtura::Error;
 use mixtura::driver::Observer;
 use pyo3::prelude::*;
 
 use crate::pool::Lease;
 
-/// How long Ctrl-C waits for an answer, at most, beside the round under way.
+/// How long Ctrl-C waits for an answer, at most, beside the round or the piece under way.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Multiply-adds that each thread does between two looks at whether to stop: a few tenths of a second.
+const WORK_BETWEEN_LOOKS: usize = 1 << 28;
+/// Rows that one thread takes at a time: fewer would leave threads idle.
+const ROWS_OF_A_THREAD: usize = 1024;
 
 /// Tells Python of rounds, and the work when to stop.
 pub(crate) struct Watch<'a> {
@@ -37,6 +44,30 @@ impl Watch<'_> {
             // An error is the answer: nothing is ever sent.
             let _ = answer.recv();
         }
+    }
+}
+
+impl Watch<'_> {
+    /// Goes through rows in pieces, each of which costs so much a row, and looks between them whether to stop; what is
+    /// missing then is never seen, because what stopped it is raised. The pieces change no bit of the result.
+    pub(crate) fn in_pieces<T>(
+        &self,
+        n_rows: usize,
+        cost_of_row: usize,
+        mut work: impl FnMut(Range<usize>) -> Result<Vec<T>, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let piece = (WORK_BETWEEN_LOOKS / cost_of_row.max(1)).max(ROWS_OF_A_THREAD) / ROWS_OF_A_THREAD;
+        let piece = piece * ROWS_OF_A_THREAD * rayon::current_num_threads();
+        let mut out = work(0..n_rows.min(piece))?;
+        let width = out.len() / n_rows.clamp(1, piece);
+        out.reserve_exact((n_rows * width).saturating_sub(out.len()));
+        for first in (piece..n_rows).step_by(piece) {
+            if Observer::is_stopped(self) {
+                break;
+            }
+            out.append(&mut work(first..n_rows.min(first + piece))?);
+        }
+        Ok(out)
     }
 }
 

@@ -20,7 +20,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mixtura import GaussianMixture, Mixture, generate
 
 
-@parametrize_with_checks([GaussianMixture(), GaussianMixture(algorithm="sem", init_params="fast-kmeans"), Mixture()])
+@parametrize_with_checks(
+    [
+        GaussianMixture(),
+        GaussianMixture(algorithm="sem"),
+        GaussianMixture(algorithm="auto"),
+        GaussianMixture(algorithm="sem", init_params="fast-kmeans"),
+        Mixture(),
+    ]
+)
 def test_check_estimator(estimator, check):
     check(estimator)
 

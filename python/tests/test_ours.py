@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import threading
 
 import numpy as np
@@ -12,7 +11,8 @@ import pyarrow
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
+from sklearn import mixture
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import mixtura
 from mixtura import GaussianMixture, Mixture, Model
@@ -117,13 +117,42 @@ def test_an_exception_in_the_callback_comes_out(rows):
             kind(3, callback=fail).fit(rows)
 
 
-def test_interrupt_stops_within_a_round():
+def test_interrupt_stops_within_a_round(interrupts):
     X, _, _ = mixtura.generate(200_000, random_state=1)
     model = GaussianMixture(10, tol=0, max_iter=10**6, init_params="fast-kmeans", random_state=0)
-    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    interrupts()
     # Without the signal it would not end.
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "score_samples", "sample"])
+def test_interrupt_stops_between_pieces(interrupts, method):
+    """Work that is done at once stops too: it takes far longer than until the signal, and nothing comes of it."""
+    X, _, model = mixtura.generate(300_000, n_columns=30, n_components=40, random_state=1)
+    work = (lambda: model.sample(10**7, 0, 1)) if method == "sample" else (lambda: getattr(model, method)(X, 1))
+    interrupts(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        work()
+
+
+def test_pieces_change_no_bit(artificial):
+    """Rows beyond the first piece, which is 2²⁸ multiply-adds for each thread, are what they are by themselves."""
+    draw = np.random.default_rng(0)
+    n_rows, n_columns = 12_000, 40
+    X = draw.normal(size=(n_rows, n_columns))
+    means, covariances = draw.normal(size=(20, n_columns)), np.tile(np.eye(n_columns), (20, 1, 1))
+    model = Model.from_parameters("gaussian", "full", np.full(20, 0.05), [means, covariances], [])
+    piece = 2**28 // (20 * (n_columns + 1) ** 2) // 1024 * 1024
+    assert piece < n_rows < 2 * piece
+    for method in ("predict", "predict_proba", "score_samples"):
+        whole = getattr(model, method)(X, 1)
+        parts = [getattr(model, method)(part, 1) for part in (X[:piece], X[piece:])]
+        assert_array_equal(whole, np.concatenate(parts))
+        assert_array_equal(whole, getattr(model, method)(X, 3))
+    few, many = model.sample(100, 3), model.sample(200_000, 3, 1)
+    assert_array_equal(few[0], many[0][:100])
+    assert_array_equal(model.sample(200_000, 3, 3)[0], many[0])
 
 
 def test_other_threads_run_meanwhile():
@@ -189,6 +218,8 @@ def test_the_command_line_finds_the_same_bits(rows, tmp_path):
         ({}, []),
         ({"algorithm": "sem", "n_init": 3, "random_state": 7}, ["--algorithm", "sem", "--restarts", "3", "--seed", "7"]),
         ({"covariance_type": "diagonal", "algorithm": "auto"}, ["--covariance", "diagonal", "--algorithm", "auto"]),
+        ({"normalize": True, "sort": True, "guard": True}, ["--normalize", "--sort", "--guard"]),
+        ({"algorithm": "sem", "precision": "double"}, ["--algorithm", "sem", "--precision", "double"]),
     ]:
         path = tmp_path / "model.json"
         words = [program, "fit", str(tmp_path / "rows.npy"), "-k", "3", "-q", "-o", str(path), *words]
@@ -203,10 +234,25 @@ def test_the_command_line_finds_the_same_bits(rows, tmp_path):
     assert_array_equal(np.array(labels.stdout.split()[1:], dtype=int), model.predict(rows))
 
 
+@pytest.mark.skipif("MIXTURA" not in os.environ, reason="MIXTURA does not name the command line's program")
+def test_the_command_line_starts_from_the_same_labels(artificial, tmp_path):
+    import subprocess
+
+    X, labels, _ = artificial
+    names = np.array(["b", "c", "a"])[labels]
+    table = polars.DataFrame(X, schema=["x", "y", "z"]).with_columns(polars.Series("group", names))
+    table.write_parquet(tmp_path / "rows.parquet")
+    words = ["fit", str(tmp_path / "rows.parquet"), "-k", "3", "-q", "--labels", "group", "-o", str(tmp_path / "model.json")]
+    subprocess.run([os.environ["MIXTURA"], *words], check=True)
+    Mixture(3).fit(table.drop("group"), labels=names).save(tmp_path / "ours.json")
+    ours, theirs = (json.loads((tmp_path / name).read_text()) for name in ("ours.json", "model.json"))
+    assert ours | {"columns": theirs["columns"]} == theirs
+
+
 def test_stream(artificial):
     X, _, truth = artificial
     draws = truth.sample(60_000, 5)[0]
-    for algorithm in ("em", "sem", "cem"):
+    for algorithm in ("em", "sem", "cem", "auto"):
         model = GaussianMixture(3, random_state=0, algorithm=algorithm)
         for batch in draws.reshape(60, 1000, 3):
             model.partial_fit(batch)
@@ -289,3 +335,174 @@ def test_generated_rows_begin_alike():
 def test_progress_is_shown_on_a_terminal_only(rows, capsys):
     GaussianMixture(3, random_state=0, progress=True).fit(rows)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_last_batch_of_three_rows_moves_the_model_by_three_rows(rows, artificial):
+    """Batches of 500 rows, then three far from everything: they count for 3/500 of a batch."""
+    model = GaussianMixture(3, random_state=0)
+    for batch in rows.reshape(6, 500, 3):
+        model.partial_fit(batch)
+    before, score = model.means_.copy(), model.score(rows)
+    centre = (model.weights_[:, np.newaxis] * model.means_).sum(0)
+    odd = rows[:3] + 20
+    model.partial_fit(odd)
+    gain = 1 - (1 - 7**-0.6) ** (3 / 500)
+    # Statistics are means over the rows: the mixture's mean moves by γ of the way to the batch's.
+    after = (model.weights_[:, np.newaxis] * model.means_).sum(0)
+    assert_allclose(after, (1 - gain) * centre + gain * odd.mean(0), rtol=1e-9)
+    assert gain < 0.003 and model.score(rows) > score - 0.1
+    assert 0 < np.abs(model.means_ - before).max()
+
+
+def test_batches_of_one_size_count_as_they_always_did(rows):
+    model = GaussianMixture(1, random_state=0, learning_decay=0.7, learning_offset=2, max_iter=0)
+    mean = None
+    for number, batch in enumerate(rows.reshape(6, 500, 3), 1):
+        model.partial_fit(batch)
+        gain = 1.0 if number == 1 else (number + 2) ** -0.7
+        mean = batch.mean(0) if mean is None else (1 - gain) * mean + gain * batch.mean(0)
+        assert_allclose(model.means_[0], mean, rtol=1e-10)
+
+
+def test_a_batch_of_twice_the_size_counts_for_two(rows):
+    for sizes in ([500, 1000], [500, 100], [500, 500, 7, 1500]):
+        model = GaussianMixture(1, random_state=0, max_iter=0)
+        mean, seen, at = None, 0, 0
+        for number, size in enumerate(sizes, 1):
+            batch, at = rows[at : at + size], at + size
+            model.partial_fit(batch)
+            usual = number**-0.6
+            gain = 1.0 if number == 1 else 1 - (1 - usual) ** (size * (number - 1) / seen)
+            mean = batch.mean(0) if mean is None else (1 - gain) * mean + gain * batch.mean(0)
+            seen += size
+            assert_allclose(model.means_[0], mean, rtol=1e-10)
+
+
+def test_a_batch_weighs_what_its_rows_weigh(rows):
+    weights = np.arange(300) % 3
+    batches = rows[:1000], rows[1000:1300]
+    weighted, repeated = (GaussianMixture(2, random_state=0).partial_fit(batches[0]) for _ in range(2))
+    weighted.partial_fit(batches[1], sample_weight=weights)
+    repeated.partial_fit(np.repeat(batches[1], weights, axis=0))
+    assert_allclose(weighted.means_, repeated.means_, rtol=1e-9)
+
+
+def test_batches_from_two_threads_are_refused_politely(rows):
+    model = GaussianMixture(3, random_state=0)
+    refusals = []
+
+    def callback(round, likelihood):
+        def learn():
+            try:
+                model.partial_fit(rows)
+            except RuntimeError as error:
+                refusals.append(str(error))
+
+        thread = threading.Thread(target=learn)
+        thread.start()
+        thread.join()
+        return True
+
+    model.set_params(callback=callback).partial_fit(rows)
+    assert len(refusals) == 1 and "already running on this estimator" in refusals[0]
+    # Not for ever: the next batch comes through.
+    model.set_params(callback=None).partial_fit(rows)
+    assert model.n_batches_ == 2
+
+
+@pytest.mark.parametrize("make", [lambda: GaussianMixture(3, random_state=0), lambda: Mixture(3)])
+def test_scores_of_weighted_rows_are_those_of_repeated_rows(rows, make):
+    counts = np.random.default_rng(0).integers(0, 4, len(rows))
+    repeated = np.repeat(rows, counts, axis=0)
+    model = make().fit(rows)
+    for method in ("score", "bic", "aic", "icl"):
+        weighted = getattr(model, method)(rows, sample_weight=counts)
+        assert_allclose(weighted, getattr(model, method)(repeated), rtol=1e-10)
+        assert weighted != getattr(model, method)(rows)
+    with pytest.raises(ValueError):
+        model.score(rows, sample_weight=counts[:5])
+
+
+def test_moved_components_are_told_of(rows, start):
+    far = dict(start, means_init=np.vstack([rows[5], rows[500], [1e5, 1e5, 1e5]]))
+    with pytest.warns(ConvergenceWarning, match=r"moved to rows drawn from the data: component 2 in round 1\.") as told:
+        GaussianMixture(3, max_iter=100, **far).fit(rows)
+    assert told[0].filename == __file__
+    lost = Model.from_parameters(
+        "gaussian", "full", np.full(3, 1 / 3), [far["means_init"], np.tile(np.eye(3), (3, 1, 1))], []
+    )
+    with pytest.warns(ConvergenceWarning, match="component 2 in") as told:
+        Mixture(3, init_params=lost, algorithm="em").fit(rows)
+    assert told[0].filename == __file__
+
+
+def test_what_the_command_can_mixture_can(rows):
+    model = Mixture(3, sort=True, n_init=2).fit(rows)
+    assert (np.diff(model.weights_) <= 0).all()
+    scaled = Mixture(3, normalize=True, algorithm="em").fit(rows * [1, 1e6, 1e-6])
+    plain = Mixture(3, algorithm="em").fit(rows)
+    assert_allclose(scaled.lower_bound_, plain.lower_bound_, atol=1e-3)
+    assert_allclose(scaled.score(rows * [1, 1e6, 1e-6]), scaled.lower_bound_, rtol=1e-12)
+    for precision in ("certified", "double"):
+        drawn = Mixture(3, algorithm="sem", precision=precision, result="last", max_iter=30).fit(rows)
+        last = drawn.means_ if precision == "certified" else last
+        assert_array_equal(drawn.means_, last)
+    guarded = Mixture(3, guard=True).fit(rows)
+    assert guarded.lower_bound_ >= Mixture(3).fit(rows).lower_bound_
+    for wrong in (
+        {"guard": True, "algorithm": "em"},
+        {"accelerate": True, "algorithm": "sem"},
+        {"normalize": True, "covariance_type": "spherical"},
+        {"normalize": True, "family": "poisson"},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Mixture(3, **wrong).fit(np.abs(rows).round())
+
+
+def test_labels_to_start_from(artificial):
+    X, labels, _ = artificial
+    names = np.array(["b", "c", "a"])[labels]
+    model = Mixture(3, algorithm="em", max_iter=0).fit(X, labels=names)
+    # Components come in the order of the labels' values.
+    for at, name in enumerate("abc"):
+        assert_allclose(model.means_[at], X[names == name].mean(0), rtol=1e-9)
+    with pytest.raises(ValueError, match="2 different labels, but n_components is 3"):
+        Mixture(3).fit(X, labels=labels > 0)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        Mixture(3).fit(X, labels=labels[:-1])
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_models_of_scikit_learn_are_taken_over(rows, covariance_type):
+    frame = pandas.DataFrame(rows, columns=["a", "b", "c"])
+    theirs = mixture.GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(frame)
+    ours = GaussianMixture.from_sklearn(theirs)
+    assert ours.get_params()["covariance_type"] == covariance_type and ours.converged_ == theirs.converged_
+    for name in ("weights_", "means_", "covariances_", "precisions_", "lower_bounds_", "feature_names_in_"):
+        assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    assert_array_equal(ours.predict(frame), theirs.predict(frame))
+    assert_allclose(ours.score_samples(frame), theirs.score_samples(frame), rtol=1e-9)
+    model = Model.from_sklearn(theirs)
+    assert_array_equal(model.predict(rows), theirs.predict(frame))
+    assert mixtura.bounds(theirs, frame)["weight_bound"].shape == (3,)
+    fitted = Mixture(3, covariance_type=covariance_type, init_params=theirs, algorithm="em", max_iter=0).fit(frame)
+    assert_allclose(fitted.means_, theirs.means_, rtol=1e-12)
+    # Its own from here on.
+    ours.means_[:] = 0
+    assert theirs.means_.any()
+
+
+def test_what_is_no_model_is_not_taken_over(rows):
+    with pytest.raises(NotFittedError):
+        GaussianMixture.from_sklearn(mixture.GaussianMixture(3))
+    with pytest.raises(TypeError, match="BayesianGaussianMixture"):
+        GaussianMixture.from_sklearn(mixture.BayesianGaussianMixture(3).fit(rows))
+    with pytest.raises(TypeError, match="not ndarray"):
+        Model.from_sklearn(rows)
+
+    class Mine(mixture.GaussianMixture):
+        def _estimate_log_weights(self, xp=None):
+            return np.log(np.full(3, 1 / 3))
+
+    with pytest.raises(ValueError, match="Mine overrides _estimate_log_weights"):
+        GaussianMixture.from_sklearn(Mine(3).fit(rows))

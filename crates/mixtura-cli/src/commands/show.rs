@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use mixtura::{AnyMixture, Kind, with_mixture};
+use mixtura::{AnyMixture, Kind};
 use mixtura_io::{FitRecord, ModelFile};
 
 use super::fit::name;
@@ -47,7 +47,7 @@ pub(crate) struct ShowArguments {
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitCode> {
     let mut file = ModelFile::read(&arguments.model)?;
     if arguments.sort {
-        sort(&mut file);
+        file = file.sorted_by_weight();
     }
     let mut view = View::all(&file);
     if let Some(wanted) = &arguments.columns {
@@ -62,19 +62,6 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitCode> {
     };
     output::text(None, &text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Puts the heaviest component first; events keep telling of the components they told of.
-pub(crate) fn sort(file: &mut ModelFile) {
-    let weights = file.model.weights();
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
-    let mut place = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(new, &old)| place[old] = new);
-    file.model = with_mixture!(&file.model, model => model.sorted_by_weight().into());
-    for component in file.fit.iter_mut().flat_map(|fit| &mut fit.events).filter_map(|event| event.component.as_mut()) {
-        *component = place[*component];
-    }
 }
 
 /// What of a model is shown.

@@ -8,8 +8,10 @@ pub use self::record::FitRecord;
 
 use std::path::Path;
 
+use mixtura::driver::Fit;
 use mixtura::family::Family;
-use mixtura::{AnyMixture, Kind, Mixture, with_family, with_mixture};
+use mixtura::rows::{Normalization, Summary};
+use mixtura::{AnyMixture, Kind, Mixture, Options, Rows, with_family, with_mixture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -70,6 +72,61 @@ struct Preamble {
 }
 
 impl ModelFile {
+    /// The file of a fit to rows: the model in the rows' own units, even if they were normalised for the fit, and what
+    /// is to be known of it. `summary` is that of the engine.
+    ///
+    /// ```
+    /// use mixtura::{FullGaussian, Options, Rows, Start, fit_rows, rows::Summary};
+    /// use mixtura_io::ModelFile;
+    ///
+    /// let rows = Rows::from_vec(vec![100.0, 200.0, 300.0, 500.0], 1)?.normalized()?;
+    /// let options = Options::default();
+    /// let fit = fit_rows(&rows, 1, &Start::default(), &options)?;
+    /// let file = ModelFile::of_fit(&fit, &options, &rows, &Summary::of(&rows)?)?;
+    /// assert!((file.model.centres()[0] - 275.0).abs() < 1e-9);
+    /// assert_eq!(file.fit.and_then(|record| record.rows), Some(4));
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn of_fit<F: Family>(
+        fit: &Fit<F>,
+        options: &Options,
+        rows: &Rows<'_>,
+        summary: &Summary,
+    ) -> Result<Self, mixtura::Error>
+    where
+        AnyMixture: From<Mixture<F>>,
+    {
+        let mut model = fit.model.clone();
+        let mut record = FitRecord::new(fit, options, rows.normalization().map_or(0.0, Normalization::ln_volume));
+        if let Some(map) = rows.normalization() {
+            let unmapped = model.components.unmapped(map.offset(), map.scale());
+            model.components = unmapped.expect("invariant: families that cannot be mapped are not normalised");
+            // Going back to the data's units rounds: the file states the likelihood of what it holds.
+            let likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
+            record.mean_log_likelihood = Some(likelihood);
+            record.restarts[fit.winner] = likelihood;
+        }
+        let total_weight = rows.weights().map(|_| summary.total_weight);
+        let record = record.with_data(rows.n_rows() as u64, total_weight, model.n_free_parameters());
+        Ok(Self { model: model.into(), columns: rows.names().to_vec(), fit: Some(record) })
+    }
+
+    /// The same model with its heaviest component first; events keep telling of the components they told of.
+    #[must_use]
+    pub fn sorted_by_weight(mut self) -> Self {
+        let weights = self.model.weights();
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, &old)| place[old] = new);
+        self.model = with_mixture!(&self.model, model => model.sorted_by_weight().into());
+        let events = self.fit.iter_mut().flat_map(|fit| &mut fit.events);
+        for component in events.filter_map(|event| event.component.as_mut()) {
+            *component = place[*component];
+        }
+        self
+    }
+
     /// Reads a model file and checks that it is a model.
     ///
     /// Reads no further than to the first byte that no model file has there, so that an endless device, or a large

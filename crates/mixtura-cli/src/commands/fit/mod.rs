@@ -11,12 +11,11 @@ use mixtura::driver::Termination;
 use mixtura::family::Family;
 use mixtura::pass::{Source, Threads};
 use mixtura::rows::Normalization;
-use mixtura::{Algorithm, AnyMixture, Fit, Mixture, Rows, Start, with_family};
-use mixtura_io::{FitRecord, Input, ModelFile, Table};
+use mixtura::{Algorithm, AnyMixture, Mixture, Rows, Start, with_family};
+use mixtura_io::{Input, ModelFile, Table};
 
 pub(crate) use self::announce::name;
 pub(crate) use self::arguments::FitArguments;
-use super::show;
 use crate::failure::Usage;
 use crate::progress::{Plan, Watch, spinner};
 use crate::{interrupt, output, talk};
@@ -74,19 +73,9 @@ where
     let fit = mixtura::fit(&engine, n_components, &start, &options, &watch).with_context(named)?;
     watch.finish();
 
-    let model = finished_model(&fit, &rows);
-    let mut record = FitRecord::new(&fit, &options, ln_volume);
-    if arguments.normalize {
-        // Going back to the data's units rounds: the file states the likelihood of what it holds.
-        let likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
-        record.mean_log_likelihood = Some(likelihood);
-        record.restarts[fit.winner] = likelihood;
-    }
-    let total_weight = rows.weights().map(|_| engine.summary().total_weight);
-    let record = record.with_data(rows.n_rows() as u64, total_weight, model.n_free_parameters());
-    let mut file = ModelFile { model: model.into(), columns, fit: Some(record) };
+    let mut file = ModelFile::of_fit(&fit, &options, &rows, engine.summary())?;
     if arguments.sort {
-        show::sort(&mut file);
+        file = file.sorted_by_weight();
     }
     let saved = save::results(arguments, &file, || watch.trace_csv(fit.observed));
     announce::events(&fit, file.fit.as_ref().map_or(&[], |record| &record.events), options.algorithm);
@@ -131,12 +120,4 @@ where
         model.components = model.components.mapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
     }
     Start::Model(model)
-}
-
-fn finished_model<F: Family>(fit: &Fit<F>, rows: &Rows<'_>) -> Mixture<F> {
-    let mut model = fit.model.clone();
-    if let Some(map) = rows.normalization() {
-        model.components = model.components.unmapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
-    }
-    model
 }
