@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use mixtura_io::{Input, Missing, ModelFile, ReadOptions, Table};
 
+use crate::progress::spinner;
 use crate::talk;
 
 /// How to read a table.
@@ -59,6 +60,11 @@ impl From<MissingArgument> for Missing {
     }
 }
 
+/// Selectors without the spaces that people put after commas.
+fn trimmed(selectors: &[String]) -> Vec<String> {
+    selectors.iter().map(|selector| selector.trim().to_owned()).collect()
+}
+
 fn delimiter(text: &str) -> Result<u8, String> {
     match text {
         "tab" | "\\t" => Ok(b'\t'),
@@ -99,8 +105,8 @@ impl DataArguments {
     /// What to ask of a table, but for weights, labels and expected names.
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions {
-            columns: self.columns.clone(),
-            exclude: self.exclude.clone(),
+            columns: self.columns.as_deref().map(trimmed),
+            exclude: trimmed(&self.exclude),
             strict: self.strict,
             missing: self.missing.into(),
             has_header: !self.no_header,
@@ -111,7 +117,10 @@ impl DataArguments {
     }
 
     fn read_with(&self, options: &ReadOptions) -> anyhow::Result<Table> {
-        let table = mixtura_io::read(&self.data, options)?;
+        let reading = spinner(format!("reading {}", self.data));
+        let table = mixtura_io::read(&self.data, options);
+        reading.finish_and_clear();
+        let table = table?;
         for text in &table.notices {
             talk::warning(text);
         }

@@ -35,7 +35,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("--columns COLUMNS", &["usecols", "features", "select", "features-col", "cols", "fields", "c"]),
     ("--missing skip", &["dropna", "skip-missing", "na-rm", "skipna", "na"]),
     ("--no-header", &["headerless", "noheader", "header"]),
-    ("--quiet", &["silent", "verbose", "v", "no-progress"]),
+    ("--quiet", &["silent", "no-progress"]),
 ];
 
 /// The parser's error, with our word as its tip where the word is known from elsewhere.
@@ -52,6 +52,10 @@ pub(crate) fn with_our_word(mut error: clap::Error) -> clap::Error {
 
 /// What to type instead, if the subcommand has it.
 fn tip(typed: &str, options: &[String]) -> Option<String> {
+    // A stray value is no option, whatever it is called.
+    if !typed.starts_with('-') && !typed.contains('=') {
+        return None;
+    }
     let word = typed.split('=').next().unwrap_or(typed).trim_start_matches('-').replace('_', "-");
     let is_word = |known: &&str| if word.len() == 1 { **known == word } else { known.eq_ignore_ascii_case(&word) };
     let (ours, _) = WORDS.iter().find(|(ours, words)| {
@@ -95,6 +99,7 @@ mod tests {
             ("--sep", Some("here it is '--delimiter CHARACTER'")),
             ("G=3", Some("here it is '-k 3'")),
             ("--n-init=10", Some("here it is '--restarts 10'")),
+            ("weight", None),
             ("--proba", None),
             ("--frobnicate", None),
         ] {

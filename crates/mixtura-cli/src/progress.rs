@@ -39,8 +39,8 @@ impl Display {
     fn new() -> Self {
         let bar = if talk::is_lively() && !talk::is_quiet() {
             let bar = ProgressBar::new(Self::LENGTH);
-            let style =
-                ProgressStyle::with_template("{spinner} [{bar:24}] {msg}").expect("invariant: the template is valid");
+            let style = ProgressStyle::with_template("{spinner} [{bar:16}] {wide_msg}")
+                .expect("invariant: the template is valid");
             bar.set_style(style.progress_chars("=> "));
             bar
         } else {
@@ -180,10 +180,14 @@ impl Watch {
 
     fn show(&self, restart: u64, round: u64, restarts: &BTreeMap<u64, Restart>) {
         let Plan { algorithm, n_rounds, n_restarts, .. } = self.plan;
-        let n_ended = restarts.values().filter(|restart| restart.has_ended).count() as u64;
-        let of_round = round as f64 / n_rounds.max(1) as f64;
-        let share = if n_restarts > 1 { n_ended as f64 / n_restarts as f64 } else { of_round };
-        self.display.show(share, || {
+        let n_ended = restarts.values().filter(|restart| restart.has_ended).count();
+        // A run that has not ended counts by its rounds; it may converge long before the last.
+        let done = |restart: &Restart| match restart.has_ended {
+            true => 1.0,
+            false => restart.rows.len().saturating_sub(1) as f64 / n_rounds.max(1) as f64,
+        };
+        let done: f64 = restarts.values().map(done).sum();
+        self.display.show(done / n_restarts.max(1) as f64, || {
             let rows = restarts.get(&restart).map_or(&[][..], |restart| &restart.rows);
             let last = rows.last().map_or(f64::NAN, |row| row.mean_ln_likelihood);
             let mut text = format!("{algorithm} ");
@@ -204,11 +208,12 @@ impl Watch {
             }
             let elapsed = self.display.elapsed().as_secs_f64();
             write!(text, "  {}", duration(elapsed)).expect(WRITABLE);
-            if share > 0.0 && (n_restarts > 1 || round >= 5) {
-                let left = duration(elapsed * (1.0 - share) / share);
-                // A single run may converge long before its last round.
-                let about = if n_restarts > 1 { "about" } else { "at most" };
-                write!(text, ", {about} {left} left").expect(WRITABLE);
+            if n_ended > 0 {
+                let left = elapsed * (n_restarts as f64 - n_ended as f64).max(0.0) / n_ended as f64;
+                write!(text, ", about {} left", duration(left)).expect(WRITABLE);
+            } else if round >= 5 {
+                let left = elapsed * (n_restarts as f64 / done - 1.0);
+                write!(text, ", at most {} left", duration(left)).expect(WRITABLE);
             }
             text
         });

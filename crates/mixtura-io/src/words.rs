@@ -23,7 +23,8 @@ pub(crate) fn available_columns(available: &[String], n_columns: usize) -> Strin
 /// What to do about a cell that is not a number, by what it looks like.
 pub(crate) fn number_hint(value: &str) -> &'static str {
     let is_number = |text: &str| text.parse::<f64>().is_ok();
-    if matches!(value.to_ascii_lowercase().as_str(), "na" | "n/a" | "null") {
+    if matches!(value.to_ascii_lowercase().as_str(), "na" | "n/a" | "null" | "none" | "<na>" | "#n/a" | "?" | "-" | ".")
+    {
         MISSING_HINT
     } else if has_thousands_separators(value) {
         "write numbers without thousands separators; a decimal comma needs --decimal ,"

@@ -24,7 +24,7 @@ use crate::{output, talk};
 /// typical deviation.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura bounds data.csv --model model.json\n  \
-    mixtura bounds data.csv --model model.json --delta 0.001 --within 5 --format table")]
+    mixtura bounds data.csv --model model.json --within 5 --format table")]
 pub(crate) struct BoundsArguments {
     #[command(flatten)]
     data: DataArguments,
@@ -67,9 +67,7 @@ pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     let model_input = Input::Path(arguments.model.clone());
     output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
-    let reading = spinner(format!("reading {}", arguments.data.data));
     let rows = arguments.data.read_for(&file, None)?.rows;
-    reading.finish_and_clear();
     let sweeping = spinner("two sweeps of the rows".into());
     let (json, table) = with_mixture!(&file.model, model => {
         let report = BoundsReport::measure(model, &rows, arguments.certainty(), arguments.within)?;

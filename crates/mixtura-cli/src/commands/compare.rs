@@ -12,7 +12,7 @@ use mixtura_paper::comparison::{Comparison, Files, Plan, Publication, Summary, c
 use crate::arguments::{Format, Init, at_least_one, not_negative, positive, probability};
 use crate::data::DataArguments;
 use crate::failure::Usage;
-use crate::progress::{Countdown, spinner};
+use crate::progress::Countdown;
 use crate::table::{Aligned, counted, number};
 use crate::{interrupt, output, talk};
 
@@ -23,7 +23,7 @@ use crate::{interrupt, output, talk};
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "Examples:\n  mixtura compare data.csv -k 5\n  \
-    mixtura compare data.parquet -k 10 --normalize --init random --starts 10 -o comparison")]
+    mixtura compare data.parquet -k 10 --normalize --starts 10 -o comparison")]
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     data: DataArguments,
@@ -95,10 +95,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     let mut folder = OutputFolder::create(&arguments.output, Publication::is_document)?;
     let outputs: Vec<PathBuf> = Publication::NAMES.iter().map(|name| folder.would_write(Path::new(name))).collect();
     output::refuse_inputs(&outputs.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&arguments.data.data])?;
-    let reading = spinner(format!("reading {}", arguments.data.data));
     let table = arguments.data.read(None, None)?;
     let rows = if arguments.normalize { table.rows.normalized()? } else { table.rows };
-    reading.finish_and_clear();
     interrupt::hear();
     let countdown = Countdown::new("comparing");
     let mut files = Files::new(rows.normalization().map_or(0.0, Normalization::ln_volume));

@@ -10,10 +10,8 @@ use crate::output;
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  mixtura completions bash > ~/.local/share/bash-completion/completions/mixtura\n  \
-    mixtura completions zsh > ~/.zfunc/_mixtura"
-)]
+#[command(after_help = "Examples:\n  mixtura completions bash > mixtura.bash && source mixtura.bash\n  \
+    mixtura completions zsh > ~/.zfunc/_mixtura")]
 pub(crate) struct CompletionsArguments {
     /// The shell
     #[arg(value_enum)]

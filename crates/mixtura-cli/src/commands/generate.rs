@@ -19,7 +19,7 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "Examples:\n  mixtura generate --dimension 2 -k 3 -n 1000 > points.csv\n  \
-    mixtura generate -d 10 -k 10 -n 1000000 --separation 1 --labels -o points.parquet --model truth.json")]
+    mixtura generate -d 10 -k 10 -n 1000000 -o points.parquet --model truth.json")]
 pub(crate) struct GenerateArguments {
     /// Number of columns
     #[arg(short, long, value_name = "D", value_parser = at_least_one)]

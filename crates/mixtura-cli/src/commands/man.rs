@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, CommandFactory};
 use clap_mangen::Man;
 
@@ -26,6 +27,7 @@ pub(crate) fn run(arguments: &ManArguments) -> anyhow::Result<ExitCode> {
         output::text(None, &page(command)?)?;
         return Ok(ExitCode::SUCCESS);
     };
+    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot make this folder", folder.display()))?;
     for subcommand in command.get_subcommands() {
         let name = format!("mixtura-{}", subcommand.get_name());
         output::text(Some(&folder.join(format!("{name}.1"))), &page(subcommand.clone())?)?;

@@ -15,10 +15,11 @@ fn stopped(folder: &Path, line: &str, signal: &str, after: Duration) -> Ran {
     stop(child.unwrap(), signal, after)
 }
 
-fn stop(child: Child, signal: &str, after: Duration) -> Ran {
+fn stop(mut child: Child, signal: &str, after: Duration) -> Ran {
+    // Waiting would close its standard input: that stays open until it has ended.
+    let _open = child.stdin.take();
     std::thread::sleep(after);
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
-    // Its standard input stays open until it has ended.
     child.wait_with_output().unwrap().into()
 }
 

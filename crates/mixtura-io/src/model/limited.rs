@@ -20,7 +20,11 @@ const MOST_SPACE: usize = 1 << 16;
 pub(super) fn read(path: &Path, file: &str) -> Result<(Preamble, String), Error> {
     let corrupt = |reason: String| Error::Corrupt { file: file.to_owned(), format: "model", reason };
     let failed = |source| Error::Read { file: file.to_owned(), source };
-    let mut opened = File::open(path).map_err(failed)?.take(MOST_BYTES);
+    let source: Box<dyn Read> = match path.to_str() {
+        Some("-") => Box::new(io::stdin()),
+        _ => Box::new(File::open(path).map_err(failed)?),
+    };
+    let mut opened = source.take(MOST_BYTES);
     let beginning = beginning(&mut opened).map_err(failed)?;
     match beginning.trim_ascii_start().first() {
         Some(b'{') => {}

@@ -127,12 +127,12 @@ impl ModelFile {
         self
     }
 
-    /// Reads a model file and checks that it is a model.
+    /// Reads a model file, `-` for standard input, and checks that it is a model.
     ///
     /// Reads no further than to the first byte that no model file has there, so that an endless device, or a large
     /// file of something else, is refused at once.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = path.display().to_string();
+        let file = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
         let (preamble, text) = limited::read(path, &file)?;
         Self::from_parts(&preamble, &text, &file)
     }

@@ -119,7 +119,8 @@ mod tests {
             ("NaN", Kind::Empty),
             ("NA", Kind::Empty),
             ("1,5", Kind::Text),
-            ("-", Kind::Text),
+            ("-", Kind::Empty),
+            ("--", Kind::Text),
             ("2026-11-17", Kind::Text),
         ] {
             assert_eq!(Kind::of(cell.as_bytes()), kind, "{cell:?}");

@@ -25,7 +25,7 @@ use crate::{Error, Input, ReadOptions};
 /// In which form the cells of a text are wanted; tables of other formats have types of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellForm {
-    /// To the letter, for CSV.
+    /// To the letter, for CSV; only a decimal comma becomes a point, because commas separate the cells there.
     Text,
     /// Whole numbers, numbers and text, for Parquet and Arrow. Which a column is shows in a first pass over all its
     /// cells; whole numbers with leading zeros, or too large for 64 bits, stay text, and empty cells are missing.
@@ -50,7 +50,7 @@ pub enum CellForm {
 /// let mut writer = TableWriter::csv(&mut out, "standard output", layout)?;
 /// writer.write_columns(Some(&data.next(2)?), &[Cells::Labels(&[0, 1])])?;
 /// writer.finish()?;
-/// assert_eq!(String::from_utf8(out)?, "town,height,label\nOslo,\"1,50\",0\nRome,\"2,00\",1\n");
+/// assert_eq!(String::from_utf8(out)?, "town,height,label\nOslo,1.50,0\nRome,2.00,1\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Originals {

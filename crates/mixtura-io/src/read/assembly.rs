@@ -222,10 +222,16 @@ impl<T: Cell> Assembly<T> {
                 (true, true) => "has no name and counts the rows",
                 (true, false) if column == 0 => "has no name",
                 (false, true) => "counts the rows",
+                // What pandas calls an index that it stores as a column.
+                _ if header.names.get(column).is_some_and(|name| name.starts_with("__index_level_")) => {
+                    "has pandas' name for an index"
+                }
                 _ => continue,
             };
             let (column, selector) = match header.column(column) {
                 Column::Name(name) if !is_unnamed => (Column::Name(name.clone()), name),
+                // Its made-up name, because a number could be the name of another column.
+                _ if is_unnamed => (Column::Number(column), format!("'column {}'", column + 1)),
                 _ => (Column::Number(column), (column + 1).to_string()),
             };
             let file = &header.file;

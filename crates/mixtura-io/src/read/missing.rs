@@ -4,16 +4,14 @@ use mixtura::rows::RowsBuilder;
 
 use super::cell::Cell;
 
-/// Whether a cell of text says that there is no value: nothing at all, or NA, N/A, NaN or null in any case.
+/// Words for a missing value besides nothing at all, in any case: of R, pandas, databases, Excel, UCI, SAS.
+const WORDS: [&str; 12] = ["na", "n/a", "nan", "-nan", "+nan", "null", "none", "<na>", "#n/a", "?", "-", "."];
+
+/// Whether a cell of text says that there is no value.
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
-    match cell.len() {
-        0 => true,
-        2 => cell.eq_ignore_ascii_case(b"na"),
-        3 => cell.eq_ignore_ascii_case(b"nan") || cell.eq_ignore_ascii_case(b"n/a"),
-        4 => [&b"null"[..], b"-nan", b"+nan"].iter().any(|word| cell.eq_ignore_ascii_case(word)),
-        _ => false,
-    }
+    // Nearly every cell is a number, and no word is longer.
+    cell.is_empty() || (cell.len() <= 4 && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes())))
 }
 
 /// Columns that hold NaN only.
@@ -62,10 +60,13 @@ mod tests {
 
     #[test]
     fn the_words_for_a_missing_cell_are_known() {
-        for cell in ["", "  ", "NA", "na", "N/A", "nan", "NaN", "-nan", "null", "NULL", " null\t"] {
+        for cell in [
+            "", "  ", "NA", "na", "N/A", "nan", "NaN", "-nan", "null", "NULL", " null\t", "None", "<NA>", "#N/A", "?",
+            "-", ".",
+        ] {
             assert!(is_missing(cell.as_bytes()), "{cell:?}");
         }
-        for cell in ["0", "n", "none", "nana", "inf", "-", "nope"] {
+        for cell in ["0", "n", "nana", "inf", "--", "nope"] {
             assert!(!is_missing(cell.as_bytes()), "{cell:?}");
         }
     }

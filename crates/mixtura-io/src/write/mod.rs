@@ -75,7 +75,9 @@ impl TableWriter<'static> {
         let layout = layout.into();
         let extension = input::extension(path);
         let known = [".csv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather", ".arrows", ".npy"];
-        if !known.contains(&extension.as_str()) {
+        // A pipe or device needs no name that tells a format.
+        let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+        if !known.contains(&extension.as_str()) && !is_special {
             return Err(Error::Extension { file: path.display().to_string(), extension, known: KNOWN });
         }
         if extension == ".npy" && layout.originals.is_some() {

@@ -50,7 +50,8 @@ fn indexed(header: &str, first: i32) -> String {
 
 #[test]
 fn an_index_was_fitted_in_silence() {
-    let unnamed = "a.csv: column 1 has no name and counts the rows: probably an index; leave it out with --exclude 1";
+    let unnamed =
+        "a.csv: column 1 has no name and counts the rows: probably an index; leave it out with --exclude 'column 1'";
     assert_eq!(noticed("a.csv", indexed(",x\n", 0), &plain()).0, [unnamed]);
     let named = "a.csv: column \"id\" counts the rows: probably an index; leave it out with --exclude id";
     for first in [0, 1, -4, 1000] {
@@ -61,7 +62,7 @@ fn an_index_was_fitted_in_silence() {
     assert_eq!(noticed("a.csv.gz", gzip(indexed("id,x\n", 5)), &plain()).0, [named.replace("csv", "csv.gz")]);
     // An index that was shuffled is still the column without a name.
     let shuffled = indexed(",x\n", 0).replace("3,", "33,");
-    let words = "a.csv: column 1 has no name: probably an index; leave it out with --exclude 1";
+    let words = "a.csv: column 1 has no name: probably an index; leave it out with --exclude 'column 1'";
     assert_eq!(noticed("a.csv", shuffled, &plain()).0, [words]);
 
     let table: Vec<Vec<f64>> = (0..10).map(|row| vec![f64::from(row), f64::from(row * row)]).collect();

@@ -63,10 +63,10 @@ fn typed(towns: [&str; 3]) -> RecordBatch {
 }
 
 #[test]
-fn cells_of_text_are_kept_to_the_letter() {
+fn cells_of_text_are_kept_to_the_letter_but_for_decimal_commas() {
     let text = "id;name;height\n007;\"Ann \"\"A\"\" Lee\";1,50\n008; Bo ;\n009;\"two\r\nlines, one cell\";2,00e0\n";
-    let expected = "id,name,height,label\n007,\"Ann \"\"A\"\" Lee\",\"1,50\",0\n008, Bo ,,1\n\
-                    009,\"two\r\nlines, one cell\",\"2,00e0\",2\n";
+    let expected = "id,name,height,label\n007,\"Ann \"\"A\"\" Lee\",1.50,0\n008, Bo ,,1\n\
+                    009,\"two\r\nlines, one cell\",2.00e0,2\n";
     assert_eq!(kept_text("a.csv", text, 3), expected);
     let without_header = ReadOptions { has_header: false, ..ReadOptions::default() };
     let folder = Folder::new();

@@ -11,14 +11,15 @@ use mixtura_io::ModelFile;
 use crate::arguments::{Format, Init, at_least_one, not_negative};
 use crate::data::DataArguments;
 use crate::failure::Usage;
+use crate::output;
 
 /// Fit a mixture model to data
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "Examples:\n  mixtura fit data.csv -k 5 -o model.json\n  \
-    mixtura fit data.parquet -k 10 --columns 'x*' --exclude x7 --restarts 8 -o model.json\n  \
+    mixtura fit data.parquet -k 10 --columns 'x*' --restarts 8 -o model.json\n  \
     mixtura fit counts.csv -k 3 --family poisson --missing skip\n  \
-    zcat data.csv.gz | mixtura fit - -k 5 --covariance diagonal --seed 1 > model.json")]
+    zcat data.csv.gz | mixtura fit - -k 5 --covariance diagonal > model.json")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
 pub(crate) struct FitArguments {
     #[command(flatten)]
@@ -201,6 +202,10 @@ impl FitArguments {
 
     /// Refuses options that the algorithm has no use for.
     pub(super) fn check_companions(&self) -> anyhow::Result<()> {
+        let is_standard = |path: &PathBuf| output::is_standard(path);
+        if self.trace.as_ref().is_some_and(is_standard) && self.output.as_ref().is_none_or(is_standard) {
+            return Err(Usage("--trace -: the model goes to standard output already; name a file".into()).into());
+        }
         let is_auto = matches!(self.algorithm, AlgorithmName::Auto);
         if self.guard && !is_auto {
             return Err(Usage("--guard needs --algorithm auto".into()).into());

@@ -17,7 +17,7 @@ use mixtura_io::{Input, ModelFile, Table};
 pub(crate) use self::announce::name;
 pub(crate) use self::arguments::FitArguments;
 use crate::failure::Usage;
-use crate::progress::{Plan, Watch, spinner};
+use crate::progress::{Plan, Watch};
 use crate::{interrupt, output, talk};
 
 /// Why a component of a normalised fit has one in the data's units.
@@ -45,9 +45,7 @@ where
     AnyMixture: From<Mixture<F>>,
     Mixture<F>: TryFrom<AnyMixture>,
 {
-    let reading = spinner(format!("reading {}", arguments.data.data));
     let table = read(arguments, start_model.as_ref())?;
-    reading.finish_and_clear();
     let columns = table.rows.names().to_vec();
     let skipped = table.skipped.clone();
     let rows = prepare(arguments, n_components, table)?;

@@ -118,7 +118,10 @@ impl Layout {
                 return;
             }
         }
-        if cells.iter().all(|cell| number::parse(cell, Decimal::Point).is_ok()) {
+        let numbers: Result<Vec<f64>, _> = cells.iter().map(|cell| number::parse(cell, Decimal::Point)).collect();
+        // Names that count the columns from 0, as pandas makes them up, are names all the same.
+        let counts = |numbers: &[f64]| numbers.len() > 1 && numbers.iter().enumerate().all(|(i, &x)| x == i as f64);
+        if numbers.is_ok_and(|numbers| !counts(&numbers)) {
             self.notices.push(format!("{file}: first line looks like data; use --no-header"));
         }
         self.name_columns(file, cells);

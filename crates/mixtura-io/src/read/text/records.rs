@@ -3,6 +3,7 @@
 use super::chunk::Chunk;
 use super::encoding;
 use super::layout::Layout;
+use super::number::{self, Decimal};
 use super::record::{Dialect, without_line_end};
 use super::source::{Source, Stream};
 use super::{PIECE_BYTES, fault};
@@ -14,6 +15,7 @@ pub(crate) struct Records {
     file: String,
     names: Vec<String>,
     dialect: Dialect,
+    decimal: Decimal,
     body: Stream,
     chunk: Chunk,
     /// Bytes of the chunk that were split already.
@@ -33,6 +35,7 @@ impl Records {
             file,
             names: if layout.names.is_empty() { made_up() } else { layout.names },
             dialect: Dialect { has_quotes: true, ..layout.dialect },
+            decimal: layout.decimal,
             body: source.into_body(layout.body_start),
             chunk: Chunk::default(),
             at: 0,
@@ -46,7 +49,7 @@ impl Records {
         &self.names
     }
 
-    /// Hands each cell of the next row to `take`, as UTF-8; false if there is no further row.
+    /// Hands each cell of the next row to `take`, as UTF-8 and with decimal points; false if there is no further row.
     pub(crate) fn next(&mut self, mut take: impl FnMut(&[u8])) -> Result<bool, Error> {
         loop {
             if self.at == self.chunk.n_whole {
@@ -71,7 +74,16 @@ impl Records {
             if n_found != n_expected {
                 return Err(Error::Ragged { file: self.file.clone(), row: self.n_rows, line, n_found, n_expected });
             }
-            cells.iter().for_each(|cell| take(encoding::decode(cell).as_bytes()));
+            for cell in &cells {
+                // Where commas separate cells, a decimal comma would need quotes, and other readers.
+                if self.decimal == Decimal::Comma && number::is_number(cell, self.decimal) {
+                    take(
+                        cell.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect::<Vec<_>>().as_slice(),
+                    );
+                } else {
+                    take(encoding::decode(cell).as_bytes());
+                }
+            }
             self.n_rows += 1;
             return Ok(true);
         }
