@@ -59,6 +59,7 @@ pub(crate) fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if is_interruption(&error) {
+        talk::warning("interrupted: nothing was written");
         return ExitCode::from(interrupt::EXIT_CODE);
     }
     talk::error(&words(&error), hint(&error).as_deref());

@@ -47,6 +47,9 @@ fn is_ignored(signal: i32) -> bool {
 fn received() {
     if WANTED.swap(true, Ordering::SeqCst) || !HEARD.load(Ordering::SeqCst) {
         mixtura_io::remove_temporaries();
+        if !HEARD.load(Ordering::SeqCst) {
+            crate::talk::warning("interrupted: nothing was written");
+        }
         std::process::exit(i32::from(EXIT_CODE));
     }
 }

@@ -45,6 +45,11 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Whether a path stands for a file, there or not yet; neither standard output nor a pipe or device.
+pub(crate) fn is_regular(path: &Path) -> bool {
+    !is_standard(path) && path.metadata().map_or(true, |metadata| metadata.is_file())
+}
+
 /// The format that was asked for; else a table for a terminal and JSON for a program.
 pub(crate) fn format(asked: Option<Format>) -> Format {
     let default = || if io::stdout().is_terminal() { Format::Table } else { Format::Json };
@@ -70,9 +75,13 @@ pub(crate) fn check(outputs: &[Option<&Path>], inputs: &[&Input]) -> anyhow::Res
 pub(crate) fn refuse_inputs(outputs: &[&Path], inputs: &[&Input]) -> anyhow::Result<()> {
     for output in outputs {
         for input in inputs {
-            if let Input::Path(input) = input
-                && same_target(output, input)
-            {
+            // A file may come in by redirection.
+            let input = match input {
+                Input::Path(input) => input,
+                Input::Stdin => Path::new("/dev/stdin"),
+            };
+            let is_special = input.metadata().is_ok_and(|metadata| !metadata.is_file());
+            if !is_special && same_target(output, input) {
                 return Err(Usage(format!("{}: output and input are the same file", output.display())).into());
             }
         }

@@ -120,6 +120,12 @@ pub enum Error {
         /// What it holds.
         reason: String,
     },
+    /// An output would take the place of a file that no earlier run wrote.
+    #[error("{}: is there already, and no earlier run wrote it", file.display())]
+    ForeignFile {
+        /// The file.
+        file: PathBuf,
+    },
     /// A file is damaged, cut off, or not of the format its name promises.
     #[error("{file}: not a sound {format} file: {reason}")]
     Corrupt {
@@ -369,6 +375,7 @@ impl Error {
             Self::ColumnType { numeric, .. } => {
                 return Some(format!("pick columns of numbers with --columns: {}", listed(numeric)));
             }
+            Self::ForeignFile { .. } => "choose another folder, or move the file away",
             Self::NoFolder { .. } => "make the folder first",
             Self::OriginalsInNpy { .. } => "write .csv, .parquet or .arrow",
             Self::FewerRows { .. } => "the file must not change while it is read",

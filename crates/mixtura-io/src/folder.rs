@@ -11,21 +11,22 @@ use crate::{Error, target, write_file};
 
 /// A folder of output, written aside and put in its place on [`commit`](Self::commit).
 ///
-/// A folder that does not exist appears with all its files at once. One that holds nothing but files of this kind of
-/// output, say of an earlier run, is swapped for the new one. Where it holds other files as well, or is the current
+/// A folder that does not exist appears with all its files at once. One that holds nothing but the files of an
+/// earlier run is swapped for the new one. Where it holds other files as well, or is the current
 /// folder or the root of a file system, the finished files are moved into it one by one, in the order in which they
-/// were added, and then files of this kind that were not written this time are removed. Other files are never touched.
+/// were added, and then those of an earlier run that were not written this time are removed. Other files are never
+/// touched.
+///
+/// What an earlier run wrote stands in a list in the folder, `.mixtura-files`. Whatever is not in it is not ours.
 ///
 /// Dropped without `commit`, it leaves nothing behind and changes nothing.
 ///
 /// ```
-/// use std::path::Path;
 /// use mixtura_io::OutputFolder;
 ///
 /// let parent = tempfile::tempdir()?;
 /// let path = parent.path().join("report");
-/// let is_ours = |file: &Path| file == Path::new("index.html") || file.starts_with("figures");
-/// let mut folder = OutputFolder::create(&path, is_ours)?;
+/// let mut folder = OutputFolder::create(&path)?;
 /// folder.add("figures/a.svg", b"<svg/>")?;
 /// folder.add("index.html", b"<p>")?; // what refers to the others comes last
 /// assert!(!path.exists());
@@ -41,15 +42,19 @@ pub struct OutputFolder {
     aside: Temporary,
     /// The files, as paths from the folder, in the order in which they were added.
     files: Vec<PathBuf>,
-    is_ours: Box<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// The files of an earlier run.
+    earlier: BTreeSet<PathBuf>,
 }
 
+/// The list of the files that were written.
+const LIST: &str = ".mixtura-files";
+
 impl OutputFolder {
-    /// Starts a folder; `is_ours` tells, from a path relative to it, the files that this kind of output consists of.
+    /// Starts a folder.
     ///
     /// Refuses, before any work, a path where something else stands or where no folder can be made. Folders above it
     /// that are missing are made on `commit`.
-    pub fn create(path: &Path, is_ours: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Result<Self, Error> {
+    pub fn create(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Write { file: path.to_owned(), source };
         let target = target(path);
         let metadata = fs::metadata(&target).ok();
@@ -60,8 +65,9 @@ impl OutputFolder {
         if !beside.is_dir() {
             return Err(Error::NotFolder { file: beside.to_owned() });
         }
+        let earlier = earlier(&target);
         // Aside but inside: on the same file system, and where we may write, even if that is not so next to it.
-        let must_stay = metadata.is_some() && (must_stay(&target) || !holds_only(&target, &is_ours).map_err(failed)?);
+        let must_stay = metadata.is_some() && (must_stay(&target) || !holds_only(&target, &earlier).map_err(failed)?);
         let aside = match Temporary::folder(if must_stay { &target } else { beside }) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && metadata.is_some() => {
                 Temporary::folder(&target)
@@ -74,7 +80,7 @@ impl OutputFolder {
             refuse_read_only(&metadata).map_err(failed)?;
             fs::set_permissions(aside.path(), metadata.permissions()).map_err(failed)?;
         }
-        Ok(Self { path: path.to_owned(), target, aside, files: Vec::new(), is_ours: Box::new(is_ours) })
+        Ok(Self { path: path.to_owned(), target, aside, files: Vec::new(), earlier })
     }
 
     /// Where a file will be in the end, to compare with inputs by [`same_target`](crate::same_target).
@@ -85,12 +91,21 @@ impl OutputFolder {
     /// let folder = tempfile::tempdir()?;
     /// let data = folder.path().join("summary.json");
     /// std::fs::write(&data, "{}")?;
-    /// let output = OutputFolder::create(folder.path(), |_| true)?;
+    /// let output = OutputFolder::create(folder.path())?;
     /// assert!(same_target(&output.would_write("summary.json"), &data));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn would_write(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.target.join(relative)
+    }
+
+    /// Refuses files that are there already although no earlier run wrote them.
+    pub fn refuse_foreign(&self, names: &[&str]) -> Result<(), Error> {
+        let is_foreign = |name: &&&str| self.target.join(name).exists() && !self.earlier.contains(Path::new(name));
+        match names.iter().find(is_foreign) {
+            Some(name) => Err(Error::ForeignFile { file: self.path.join(name) }),
+            None => Ok(()),
+        }
     }
 
     /// Adds a file with its whole contents; the folders it lies in are made.
@@ -99,6 +114,11 @@ impl OutputFolder {
         let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
         assert!(is_plain && relative != Path::new(""), "invariant: files lie in the folder");
         let path = self.aside.path().join(relative);
+        if !self.aside.path().is_dir() {
+            // Removed on request, with all that was added before.
+            let source = io::Error::from(io::ErrorKind::NotFound);
+            return Err(Error::Write { file: self.path.join(relative), source });
+        }
         let written = fs::create_dir_all(folder_of(&path)).and_then(|()| {
             let mut file = fs::File::create(&path)?;
             file.write_all(contents)?;
@@ -111,8 +131,10 @@ impl OutputFolder {
     }
 
     /// Puts the folder in its place.
-    pub fn commit(self) -> Result<(), Error> {
-        let Self { path, target, aside, files, is_ours } = self;
+    pub fn commit(mut self) -> Result<(), Error> {
+        let list: Vec<String> = self.files.iter().map(|file| format!("{}\n", file.display())).collect();
+        self.add(LIST, list.concat().as_bytes())?;
+        let Self { path, target, aside, files, earlier } = self;
         let failed = |source| Error::Write { file: path.clone(), source };
         for folder in folders(&files) {
             sync_folder(&aside.path().join(folder));
@@ -121,11 +143,11 @@ impl OutputFolder {
         if fs::symlink_metadata(&target).is_err() {
             fs::create_dir_all(&beside).map_err(failed)?;
             aside.place(|aside| fs::rename(aside, &target)).map_err(failed)?;
-        } else if aside.path().starts_with(&target) || !holds_only(&target, &is_ours).map_err(failed)? {
-            aside.place(|aside| merge(aside, &target, &files, &*is_ours)).map_err(failed)?;
+        } else if aside.path().starts_with(&target) || !holds_only(&target, &earlier).map_err(failed)? {
+            aside.place(|aside| merge(aside, &target, &files, &earlier)).map_err(failed)?;
             sync_folder(&target);
         } else {
-            aside.place(|aside| replace(aside, &target, &files, &*is_ours)).map_err(failed)?;
+            aside.place(|aside| replace(aside, &target, &files, &earlier)).map_err(failed)?;
         }
         sync_folder(&beside);
         Ok(())
@@ -160,10 +182,16 @@ fn refuse_read_only(metadata: &fs::Metadata) -> io::Result<()> {
     if metadata.permissions().readonly() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
 }
 
-/// Whether all files in a folder are of this kind of output; folders without files are not.
-fn holds_only(folder: &Path, is_ours: &dyn Fn(&Path) -> bool) -> io::Result<bool> {
+/// The files that an earlier run put into a folder, as its list says, and the list itself.
+fn earlier(folder: &Path) -> BTreeSet<PathBuf> {
+    let Ok(list) = fs::read_to_string(folder.join(LIST)) else { return BTreeSet::new() };
+    list.lines().chain([LIST]).map(PathBuf::from).collect()
+}
+
+/// Whether all files in a folder are of an earlier run; folders without files are not.
+fn holds_only(folder: &Path, earlier: &BTreeSet<PathBuf>) -> io::Result<bool> {
     let found = list(folder)?;
-    Ok(found.iter().all(|path| is_ours(path)))
+    Ok(found.iter().all(|path| earlier.contains(path)))
 }
 
 /// Every file in a folder and in folders in it, and every empty folder, as paths from the folder. Links count as
@@ -199,13 +227,13 @@ fn folders(files: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Exchanges an old folder for the new one beside it; the old one ends up where the new one was.
-fn replace(aside: &Path, target: &Path, files: &[PathBuf], is_ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+fn replace(aside: &Path, target: &Path, files: &[PathBuf], earlier: &BTreeSet<PathBuf>) -> io::Result<()> {
     // Something may be mounted there after all, which cannot be seen where it is of the same file system.
     let Ok(old) = exchange(aside, target) else {
-        return merge(aside, target, files, is_ours);
+        return merge(aside, target, files, earlier);
     };
     // What came into the old folder since it was looked through is not ours to remove.
-    for path in list(&old)?.iter().filter(|path| !is_ours(path)) {
+    for path in list(&old)?.iter().filter(|path| !earlier.contains(*path)) {
         let new = target.join(path);
         fs::create_dir_all(folder_of(&new)).and_then(|()| fs::rename(old.join(path), new))?;
     }
@@ -240,8 +268,8 @@ fn exchange_in_steps(aside: &Path, target: &Path) -> io::Result<PathBuf> {
     Ok(old)
 }
 
-/// Moves finished files into a folder that stays, and removes files of the same kind that were not written this time.
-fn merge(aside: &Path, target: &Path, files: &[PathBuf], is_ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+/// Moves finished files into a folder that stays, and removes those of an earlier run that were not written this time.
+fn merge(aside: &Path, target: &Path, files: &[PathBuf], earlier: &BTreeSet<PathBuf>) -> io::Result<()> {
     for file in files {
         let (from, to) = (aside.join(file), target.join(file));
         fs::create_dir_all(folder_of(&to))?;
@@ -252,7 +280,7 @@ fn merge(aside: &Path, target: &Path, files: &[PathBuf], is_ours: &dyn Fn(&Path)
     }
     let written: BTreeSet<&PathBuf> = files.iter().collect();
     let stale: Vec<PathBuf> =
-        list(target)?.into_iter().filter(|path| is_ours(path) && !written.contains(path)).collect();
+        list(target)?.into_iter().filter(|path| earlier.contains(path) && !written.contains(path)).collect();
     for path in &stale {
         let path = target.join(path);
         if path.is_symlink() || !path.is_dir() { fs::remove_file(path)? } else { fs::remove_dir(path)? }

@@ -92,9 +92,10 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     }
     let plan = arguments.plan();
     plan.check().map_err(|error| Usage(error.to_string()))?;
-    let mut folder = OutputFolder::create(&arguments.output, Publication::is_document)?;
+    let mut folder = OutputFolder::create(&arguments.output)?;
     let outputs: Vec<PathBuf> = Publication::NAMES.iter().map(|name| folder.would_write(Path::new(name))).collect();
     output::refuse_inputs(&outputs.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&arguments.data.data])?;
+    folder.refuse_foreign(Publication::NAMES)?;
     let table = arguments.data.read(None, None)?;
     let rows = if arguments.normalize { table.rows.normalized()? } else { table.rows };
     interrupt::hear();

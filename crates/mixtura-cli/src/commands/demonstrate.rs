@@ -8,8 +8,8 @@ use mixtura::{Rows, Start};
 use mixtura_paper::comparison::{PageSettings, Plan, Summary, compare, page};
 
 use super::compare::to_table;
-use crate::output;
 use crate::progress::Countdown;
+use crate::{output, talk};
 
 const N_ROWS: usize = 100_000;
 const SEED: u64 = 1;
@@ -58,5 +58,9 @@ fn write(asked: Option<&Path>, html: &str) -> anyhow::Result<Option<PathBuf>> {
         output::text(Some(path), html)?;
         return Ok(Some(path.to_owned()));
     }
-    Ok(output::in_temporary_folder("mixtura-demo-", ".html", html).ok())
+    let written = output::in_temporary_folder("mixtura-demo-", ".html", html);
+    if let Err(error) = &written {
+        talk::warning(&format!("no page: cannot write to the temporary folder: {error}"));
+    }
+    Ok(written.ok())
 }

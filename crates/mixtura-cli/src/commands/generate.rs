@@ -1,12 +1,14 @@
 //! Makes artificial data as in the paper: `mixtura generate`.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mixtura::AnyMixture;
 use mixtura::generate::{Artificial, Balance};
-use mixtura_io::ModelFile;
+use mixtura_io::{AtomicFile, ModelFile};
 
 use super::sample::Drawing;
 use crate::arguments::{at_least_one, not_negative};
@@ -81,18 +83,26 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
     };
     let model = AnyMixture::from(artificial.mixture(arguments.seed)?);
     let columns: Vec<String> = (1..=arguments.dimension).map(|d| format!("x{d}")).collect();
+    let file = ModelFile { model, columns, fit: None };
+    // Written first and put in place last, so that rows and model change together, or not at all.
+    let mut truth =
+        arguments.model.as_deref().filter(|path| output::is_regular(path)).map(AtomicFile::create).transpose()?;
+    if let Some(truth) = &mut truth {
+        truth.write_all(file.to_json().as_bytes()).context("cannot write the true model")?;
+    }
     let drawing = Drawing {
-        model: &model,
-        columns: &columns,
+        model: &file.model,
+        columns: &file.columns,
         n_rows: arguments.n_rows,
         seed: arguments.seed,
         labels: arguments.labels,
         output: arguments.output.as_deref(),
     };
     drawing.write()?;
-    if let Some(path) = &arguments.model {
-        let file = ModelFile { model, columns, fit: None };
-        output::text(Some(path), &file.to_json())?;
+    match (truth, arguments.model.as_deref()) {
+        (Some(truth), _) => truth.commit()?,
+        (None, Some(path)) => output::text(Some(path), &file.to_json())?,
+        (None, None) => {}
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -63,10 +63,12 @@ fn names() -> clap::builder::PossibleValuesParser {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
     let scale = if arguments.scale == ScaleName::Quick { Scale::Quick } else { Scale::Full };
-    let folder = OutputFolder::create(&arguments.output, is_document)?;
+    let folder = OutputFolder::create(&arguments.output)?;
     let outputs = [INDEX, FINDINGS].map(|name| folder.would_write(Path::new(name)));
     let inputs = SETS.iter().filter_map(|set| file_of(set, &arguments.data)).map(Input::Path).collect::<Vec<_>>();
     output::refuse_inputs(&outputs.each_ref().map(PathBuf::as_path), &inputs.iter().collect::<Vec<_>>())?;
+    folder.refuse_foreign(&[INDEX, FINDINGS])?;
+    drop(folder);
     fs::create_dir_all(&arguments.output)
         .with_context(|| format!("{}: cannot make this folder", arguments.output.display()))?;
     interrupt::hear();
@@ -125,12 +127,6 @@ fn file_of(set: &DataSet, folder: &Path) -> Option<PathBuf> {
         Origin::Artificial { .. } => None,
         Origin::File { stem } => Some(folder.join(format!("{stem}.parquet"))),
     }
-}
-
-/// Whether a path, relative to the output folder, is written anew with each page.
-fn is_document(path: &Path) -> bool {
-    let is_figure = path.parent() == Some(Path::new("figures")) && path.extension().is_some_and(|e| e == "svg");
-    is_figure || [INDEX, FINDINGS].iter().any(|name| path == Path::new(name))
 }
 
 /// Keeps finished starts as files.
@@ -207,7 +203,7 @@ fn write(
     missing: &[String],
 ) -> anyhow::Result<()> {
     let findings = findings(evaluated, specimens);
-    let mut folder = OutputFolder::create(&arguments.output, is_document)?;
+    let mut folder = OutputFolder::create(&arguments.output)?;
     let footer = format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), command(arguments));
     let page = page(evaluated, specimens, &findings, missing, footer);
     for figure in page.figures() {

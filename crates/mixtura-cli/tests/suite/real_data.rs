@@ -51,5 +51,7 @@ fn singular_data_is_held_at_the_floor_and_that_is_recorded() {
     let (_, events) = fit("aloi.parquet", 3, "em", "");
     let kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     // Every row has the same sum: no covariance has full rank, to the end.
-    assert_eq!(kinds, [["clipped"; 3], ["on-floor"; 3]].concat());
+    for kind in ["clipped", "on-floor"] {
+        assert_eq!(kinds.iter().filter(|found| **found == kind).count(), 3, "{kinds:?}");
+    }
 }

@@ -56,6 +56,53 @@ fn compare_keeps_the_files_of_others_in_its_folder() {
 }
 
 #[test]
+fn compare_deleted_the_figures_of_others() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 2 -k 2 -n 300 -o d.csv");
+    fs::create_dir_all(folder.path().join("out/figures")).unwrap();
+    fs::write(folder.path().join("out/figures/mine.svg"), "<svg/>").unwrap();
+    for starts in [2, 1] {
+        succeed(folder.path(), &format!("compare d.csv -k 2 --starts {starts} --runs 1 --rounds 2 -o out"));
+        assert_eq!(fs::read_to_string(folder.path().join("out/figures/mine.svg")).unwrap(), "<svg/>");
+    }
+    // What an earlier run wrote and this one did not is gone.
+    assert!(!names(&folder.path().join("out/figures")).iter().any(|name| name.contains("start-2")));
+    fs::create_dir(folder.path().join("site")).unwrap();
+    fs::write(folder.path().join("site/index.html"), "my page").unwrap();
+    let ran = run(folder.path(), "compare d.csv -k 2 --starts 1 --runs 1 --rounds 2 -o site");
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("site/index.html: is there already"), "{}", ran.stderr);
+    assert_eq!(names(&folder.path().join("site")), ["index.html"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_input_that_came_by_redirection_was_overwritten() {
+    let folder = folder();
+    fs::write(folder.path().join("s.csv"), "x\n1\n2\n4\n").unwrap();
+    let line = format!("{} fit - -k 1 -o s.csv < s.csv", env!("CARGO_BIN_EXE_mixtura"));
+    let output = Command::new("bash").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(folder.path().join("s.csv")).unwrap(), "x\n1\n2\n4\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn generate_replaced_the_rows_although_the_model_could_not_be_written() {
+    let folder = folder();
+    fs::write(folder.path().join("g.csv"), "old").unwrap();
+    fs::create_dir(folder.path().join("locked")).unwrap();
+    fs::write(folder.path().join("locked/m.json"), "old").unwrap();
+    let line = format!(
+        "ulimit -f 1; exec {} generate -d 20 -k 9 -n 2 -o g.csv --model locked/m.json",
+        env!("CARGO_BIN_EXE_mixtura")
+    );
+    let output = Command::new("bash").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(fs::read_to_string(folder.path().join("g.csv")).unwrap(), "old");
+}
+
+#[test]
 fn two_outputs_went_to_one_file_by_two_names() {
     let folder = folder();
     succeed(folder.path(), SMALL);

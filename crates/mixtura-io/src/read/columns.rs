@@ -214,8 +214,6 @@ impl Selection {
     }
 }
 
-/// The columns that selectors pick, in order of first mention, and which of them were named exactly.
-
 /// Finds columns by selectors, as [`ReadOptions`] describes them, among names or, where there are none, among so many
 /// columns; `file` is what messages call the table.
 ///
@@ -228,6 +226,7 @@ pub fn pick_columns(names: &[String], n_columns: usize, selectors: &[String], fi
     picked(&Header::new(file.to_owned(), names.to_vec(), n_columns), selectors).map(|(columns, _)| columns)
 }
 
+/// The columns that selectors pick, in order of first mention, and which of them were named exactly.
 fn picked(header: &Header, selectors: &[String]) -> Result<(Vec<usize>, Vec<bool>), Error> {
     let mut data = Vec::with_capacity(selectors.len());
     let mut is_taken = vec![false; header.n_columns];

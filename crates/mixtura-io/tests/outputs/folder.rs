@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use mixtura_io::{Error, OutputFolder, same_target};
 use tempfile::TempDir;
 
-use crate::fixture::names;
+use crate::fixture;
 
-fn is_ours(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    path == Path::new("index.html")
-        || (path.parent() == Some(Path::new("")) && extension == Some("csv"))
-        || (path.parent() == Some(Path::new("figures")) && extension == Some("svg"))
+/// The names in a folder but for the list of what was written.
+fn names(folder: &Path) -> Vec<String> {
+    fixture::names(folder).into_iter().filter(|name| !name.ends_with(".mixtura-files")).collect()
 }
 
 /// A folder for the folder that is written.
@@ -37,7 +35,7 @@ impl Place {
 }
 
 fn write(path: &Path, files: &[(&str, &str)]) -> Result<(), Error> {
-    let mut folder = OutputFolder::create(path, is_ours)?;
+    let mut folder = OutputFolder::create(path)?;
     for (name, text) in files {
         folder.add(name, text.as_bytes())?;
     }
@@ -52,7 +50,7 @@ const SECOND: [(&str, &str); 2] = [("figures/a.svg", "a2"), ("index.html", "i2")
 fn a_folder_appears_whole_with_the_folders_above_it() {
     let place = Place::new();
     let path = place.report().join("of/today");
-    let mut folder = OutputFolder::create(&path, is_ours).unwrap();
+    let mut folder = OutputFolder::create(&path).unwrap();
     folder.add("index.html", b"i").unwrap();
     assert!(!place.report().exists());
     folder.commit().unwrap();
@@ -64,7 +62,7 @@ fn an_unfinished_folder_leaves_the_old_one_as_it_was() {
     let place = Place::new();
     place.write(&FIRST).unwrap();
     let before = names(place.0.path());
-    let mut folder = OutputFolder::create(&place.report(), is_ours).unwrap();
+    let mut folder = OutputFolder::create(&place.report()).unwrap();
     folder.add("index.html", b"half").unwrap();
     drop(folder);
     assert_eq!(names(place.0.path()), before);
@@ -99,7 +97,7 @@ fn files_of_the_user_are_never_touched() {
 fn files_that_come_while_the_work_is_done_are_kept() {
     let place = Place::new();
     place.write(&FIRST).unwrap();
-    let mut folder = OutputFolder::create(&place.report(), is_ours).unwrap();
+    let mut folder = OutputFolder::create(&place.report()).unwrap();
     folder.add("index.html", b"i2").unwrap();
     fs::write(place.report().join("notes.txt"), "mine").unwrap();
     folder.commit().unwrap();
@@ -112,7 +110,7 @@ fn a_file_where_the_folder_should_be_is_refused_before_any_work() {
     let place = Place::new();
     fs::write(place.report(), "a file").unwrap();
     for path in [place.report(), place.report().join("inner/most")] {
-        let error = OutputFolder::create(&path, is_ours).unwrap_err();
+        let error = OutputFolder::create(&path).unwrap_err();
         assert!(error.to_string().ends_with("report: is not a folder"), "{error}");
         assert!(error.hint().is_some());
     }
@@ -127,7 +125,7 @@ fn a_link_to_the_data_is_seen_and_a_linked_folder_is_written_through() {
     fs::write(&data, "x\n1\n").unwrap();
     fs::create_dir(place.report()).unwrap();
     std::os::unix::fs::symlink(&data, place.report().join("runs.csv")).unwrap();
-    let folder = OutputFolder::create(&place.report(), is_ours).unwrap();
+    let folder = OutputFolder::create(&place.report()).unwrap();
     assert!(same_target(&folder.would_write("runs.csv"), &data));
     assert!(!same_target(&folder.would_write("index.html"), &data));
     drop(folder);
@@ -171,4 +169,19 @@ fn a_folder_keeps_its_permissions() {
     fs::set_permissions(place.report(), fs::Permissions::from_mode(0o750)).unwrap();
     place.write(&SECOND).unwrap();
     assert_eq!(mode(), 0o750);
+}
+
+#[test]
+fn files_that_no_earlier_run_wrote_are_not_ours_whatever_they_are_called() {
+    let place = Place::new();
+    fs::create_dir_all(place.report().join("figures")).unwrap();
+    fs::write(place.report().join("figures/mine.svg"), "mine").unwrap();
+    place.write(&FIRST).unwrap();
+    place.write(&SECOND).unwrap();
+    assert_eq!(names(&place.report()), ["figures", "figures/a.svg", "figures/mine.svg", "index.html"]);
+    fs::write(place.report().join("summary.json"), "mine").unwrap();
+    let folder = OutputFolder::create(&place.report()).unwrap();
+    assert!(folder.refuse_foreign(&["index.html", "figures/a.svg", "runs.csv"]).is_ok());
+    let error = folder.refuse_foreign(&["index.html", "summary.json"]).unwrap_err();
+    assert!(error.to_string().ends_with("summary.json: is there already, and no earlier run wrote it"), "{error}");
 }

@@ -15,7 +15,7 @@ fn a_killed_process_leaves_nothing_after_the_next_run() {
     if let Some(path) = role() {
         let mut file = AtomicFile::create(&path).unwrap();
         file.write_all(&vec![b'x'; 100_000]).unwrap();
-        let mut folder = OutputFolder::create(&path.with_extension("report"), |_| true).unwrap();
+        let mut folder = OutputFolder::create(&path.with_extension("report")).unwrap();
         folder.add("a.svg", b"x").unwrap();
         println!("\nready");
         std::thread::park();
@@ -94,7 +94,7 @@ fn temporaries_are_removed_on_request_while_writers_are_active() {
         return;
     };
     let folder = path.parent().unwrap();
-    let mut report = OutputFolder::create(&path.with_extension("report"), |_| true).unwrap();
+    let mut report = OutputFolder::create(&path.with_extension("report")).unwrap();
     report.add("index.html", b"<p>").unwrap();
     let committed = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..4)

@@ -166,3 +166,13 @@ fn names_and_labels_that_are_not_utf_8_were_garbled() {
     let words = "a.csv: the text is UTF-16; save it as UTF-8";
     assert_eq!(refusal("a.csv", b"\xff\xfex\0,\0", &plain()), words);
 }
+
+#[test]
+fn a_long_preamble_of_comments_hid_the_table() {
+    let folder = Folder::new();
+    for preamble in ["# a comment\n".repeat(20_000), "\n".repeat(100_000)] {
+        let path = folder.write("a.csv", format!("{preamble}x,y\n1,2\n3,4\n"));
+        let table = read_path(&path, &ReadOptions::default()).unwrap();
+        assert_eq!((table.rows.n_rows(), table.rows.names()), (2, &["x".to_owned(), "y".to_owned()][..]));
+    }
+}

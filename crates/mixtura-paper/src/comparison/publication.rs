@@ -1,7 +1,5 @@
 //! Makes of a comparison what is shown and kept: page, summary, curves and figures.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::{Comparison, Files, PageSettings, Summary, page};
@@ -27,12 +25,6 @@ impl Publication<'_> {
     /// The names of all files but the figures.
     pub const NAMES: &'static [&'static str] =
         &[Self::INDEX, "summary.json", "likelihood.csv", "runs.csv", "differences.csv", "bounds.csv"];
-
-    /// Whether a path, relative to the folder of a comparison, is one of its files.
-    pub fn is_document(path: &Path) -> bool {
-        let is_figure = path.parent() == Some(Path::new("figures")) && path.extension().is_some_and(|e| e == "svg");
-        is_figure || Self::NAMES.iter().any(|name| path == Path::new(name))
-    }
 
     /// The summary as a file has it.
     pub fn to_json(&self) -> Value {

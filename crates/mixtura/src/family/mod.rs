@@ -69,8 +69,19 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         if !Self::CENTRED {
             return vec![0.0; n_columns];
         }
-        let mean = |d| weights.iter().zip(centres.chunks_exact(n_columns)).map(|(weight, mean)| weight * mean[d]).sum();
-        (0..n_columns).map(mean).map(shorten).collect()
+        // The weighted median: a mean would go far away with a single component, and cost all others their digits.
+        let median = |d: usize| {
+            let mut values: Vec<(f64, f64)> =
+                weights.iter().zip(centres.chunks_exact(n_columns)).map(|(&weight, mean)| (mean[d], weight)).collect();
+            values.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (half, mut reached) = (0.5 * weights.iter().sum::<f64>(), 0.0);
+            let found = values.iter().find(|(_, weight)| {
+                reached += weight;
+                reached >= half
+            });
+            found.or(values.last()).map_or(0.0, |(value, _)| *value)
+        };
+        (0..n_columns).map(median).map(shorten).collect()
     }
     /// The means of all components: K·D numbers.
     fn centres(&self) -> Vec<f64>;

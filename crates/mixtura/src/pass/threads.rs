@@ -15,6 +15,9 @@ use crate::random::Generator;
 use crate::rows::Summary;
 use crate::{Error, Rows};
 
+/// Largest value of a family whose values are not centred.
+const LARGEST_VALUE: f64 = 1e290;
+
 /// An engine over rows in memory. Memory: the rows, and buffers of a few chunks.
 ///
 /// It runs on the rayon pool it is called in; the number of threads changes no bit of the result.
@@ -36,6 +39,11 @@ impl<'a, F: Family> Threads<'a, F> {
         let mut summary = Summary::of(rows)?;
         if !F::CENTRED {
             summary.centre.fill(0.0);
+            // Values as they are: their products with logarithms must stay finite.
+            if let Some(column) = summary.maximum.iter().position(|&maximum| maximum > LARGEST_VALUE) {
+                let (minimum, maximum) = (summary.minimum[column], summary.maximum[column]);
+                return Err(Error::Overflow { column, minimum, maximum });
+            }
         }
         Ok(Self {
             rows,

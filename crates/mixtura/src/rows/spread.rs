@@ -6,7 +6,9 @@ use super::Rows;
 /// Distance between the quartiles of a standard normal distribution.
 const NORMAL_QUARTILE_RANGE: f64 = 1.349;
 /// Least share of the rows, at either end, whose values count as the outer quantile's.
-const OUTER_SHARE: f64 = 0.005;
+///
+/// A column may hold that many fill values, and its scale is still that of the others.
+const OUTER_SHARE: f64 = 0.05;
 /// Rows at either end that count so at least, in a small sample: a handful of fill values ...
 const OUTER_ROWS: f64 = 3.0;
 /// ... but no more than this share.
@@ -119,6 +121,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn one_per_cent_of_fill_values_took_the_scale_over() {
+        let mut values: Vec<f64> = (0..400).map(|i| (f64::from(i) * 0.7).sin()).collect();
+        let clean = Spread::of_values(values.clone()).scale();
+        values[..4].fill(-999_999_999.0);
+        let filled = Spread::of_values(values).scale();
+        assert!((filled / clean - 1.0).abs() < 0.05, "{filled} {clean}");
+    }
+
     /// Mostly zeros, a tenth spread over thousands: quartiles next to each other.
     #[test]
     fn the_scale_of_a_column_that_is_mostly_one_value_was_that_of_the_spike() {
@@ -131,10 +142,10 @@ mod tests {
 
     #[test]
     fn the_deviation_is_that_of_values_moved_to_the_outer_quantiles() {
-        // Of 100 values three at either end count as the third: 2..=97.
+        // Of 100 values five at either end count as the fifth: 4..=95.
         let spread = Spread::of_values((0..100).map(f64::from).collect());
-        assert_eq!(spread.outer, [2.0, 97.0]);
-        let moved = (0..100).map(|i| f64::from(i).clamp(2.0, 97.0) - 49.5);
+        assert_eq!(spread.outer, [4.0, 95.0]);
+        let moved = (0..100).map(|i| f64::from(i).clamp(4.0, 95.0) - 49.5);
         let expected = (moved.map(|x| x * x).sum::<f64>() / 100.0).sqrt();
         assert!((spread.deviation - expected).abs() < 1e-12);
         assert_eq!(spread.scale(), 50.0 / NORMAL_QUARTILE_RANGE);

@@ -20,7 +20,7 @@ const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0; // 2^53
 /// Bits kept of a centre, so that subtracting it from values of its size is exact.
 const CENTRE_BITS: u32 = 40;
 /// A value is far if it lies so many times farther from the centre than the outer quantiles do. Heavy tails do not
-/// reach there: of Cauchy's distribution, one row in 10⁸.
+/// reach there: of Cauchy's distribution, one row in 10⁷.
 const FAR: f64 = 1e6;
 /// Far values that are told of, at most.
 const MOST_FAR_VALUES: usize = 5;
@@ -149,6 +149,10 @@ impl Summary {
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn far_values(&self) -> Vec<FarValue> {
+        // Of two rows, either is as far from the other.
+        if self.n_rows < 3 {
+            return Vec::new();
+        }
         let distance = |far: &FarValue| (far.value - self.centre[far.column]).abs() / self.reach[far.column];
         let extremes = (0..self.minimum.len()).flat_map(|column| {
             let least = FarValue { row: self.minimum_row[column], column, value: self.minimum[column] };

@@ -1,7 +1,8 @@
 //! Checks that nothing degenerate is fatal and nothing is silent.
 
 use mixtura::driver::EventKind;
-use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::pass::Threads;
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Poisson, Rows, Start, fit_rows};
 
 use crate::{artificial, rounds};
 
@@ -152,4 +153,12 @@ fn a_model_larger_than_memory_is_refused() {
     let rows = Rows::from_vec(vec![1.0; 3 * 40_000], 40_000).unwrap();
     let error = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "the parameters of 1 components in 40000 columns would take 13 GB");
+}
+
+#[test]
+fn a_count_next_to_the_largest_number_gave_a_model_of_nan() {
+    for values in [vec![1.7e308], vec![1.7e308; 3]] {
+        let rows = Rows::from_vec(values, 1).unwrap();
+        assert!(matches!(Threads::<Poisson>::new(&rows), Err(Error::Overflow { column: 0, .. })));
+    }
 }

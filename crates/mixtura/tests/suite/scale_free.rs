@@ -1,6 +1,6 @@
 //! Checks that shifting and scaling columns changes nothing but rounding.
 
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, SphericalGaussian, Start, fit_rows};
 
 use crate::{artificial, assert_close, assert_models_close, rounds};
 
@@ -164,4 +164,20 @@ fn a_spread_of_a_few_last_bits_keeps_em_monotone() {
     .unwrap();
     let one = |n| fit_rows(&rows, 1, &Start::KmeansPlusPlus, &rounds(n)).unwrap().mean_ln_likelihood;
     assert!(one(1) >= one(0) - 0.01, "{} {}", one(1), one(0));
+}
+
+/// A centre of all components lay 1e17 away, and every row was evaluated as if it stood at 0.
+#[test]
+fn one_far_component_cost_all_others_their_digits() {
+    let components = SphericalGaussian::new(1, vec![0.0, 10.0, 1e18], vec![1.0, 1.0, 1e18]).unwrap();
+    let model = Mixture::new(vec![0.45, 0.45, 0.1], components).unwrap();
+    let values = [0.0, 3.0, 4.0, 6.0, 7.0, 10.0];
+    let rows = Rows::from_slice(&values, 1).unwrap();
+    assert_eq!(model.labels(&rows, 0..6).unwrap(), [0, 0, 0, 1, 1, 1]);
+    let densities = model.ln_densities(&rows, 0..6).unwrap();
+    for (x, density) in values.iter().zip(densities) {
+        let joint = |mean: f64| 0.45 * (-0.5 * (x - mean).powi(2)).exp();
+        let expected = (joint(0.0) + joint(10.0)).ln() - 0.5 * std::f64::consts::TAU.ln();
+        assert!((density - expected).abs() < 1e-12, "{x}: {density} {expected}");
+    }
 }

@@ -23,6 +23,8 @@ pub(super) fn constant_columns(summary: &Summary, columns: &[String]) {
     for column in summary.constant_columns() {
         let name = columns.get(column).map_or_else(|| (column + 1).to_string(), Clone::clone);
         let value = summary.minimum[column];
+        let is_plain = value == 0.0 || (1e-5..1e16).contains(&value.abs());
+        let value = if is_plain { value.to_string() } else { format!("{value:e}") };
         talk::notice(&format!("column {name} holds the same value everywhere ({value}): it tells nothing apart"));
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use flate2::read::MultiGzDecoder;
 use memchr::{memchr, memchr_iter, memchr2};
 
+use super::record::COMMENT;
 use super::{LINE_LIMIT, not_text};
 use crate::opened::{self, Content, Opened};
 use crate::{Error, Input};
@@ -108,6 +109,12 @@ impl Packing {
     }
 }
 
+/// Lines that are neither blank nor comments, however lines end.
+fn n_records(text: &[u8]) -> usize {
+    let is_record = |line: &[u8]| line.trim_ascii().first().is_some_and(|&byte| byte != COMMENT);
+    text.split(|&byte| byte == b'\n' || byte == b'\r').filter(|line| is_record(line)).count()
+}
+
 /// The beginning of a text, and whether that is all of it.
 ///
 /// It is longer than usual if lines are, so that there are some rows to judge the columns by, or if it
@@ -120,7 +127,7 @@ fn beginning(text: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
         text.take(n_wanted as u64).read_to_end(&mut prefix)?;
         let has_ended = prefix.len() < n_before + n_wanted;
         let added = &prefix[n_before..];
-        let n_lines = memchr_iter(b'\n', &prefix).count().max(memchr_iter(b'\r', &prefix).count());
+        let n_lines = n_records(&prefix);
         let is_enough = n_lines >= PREFIX_LINES && memchr_iter(b'"', &prefix).count().is_multiple_of(2);
         if has_ended || is_enough || prefix.len() >= LINE_LIMIT || memchr(0, added).is_some() {
             return Ok((prefix, has_ended));
