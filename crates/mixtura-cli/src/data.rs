@@ -117,7 +117,7 @@ impl DataArguments {
     }
 
     fn read_with(&self, options: &ReadOptions) -> anyhow::Result<Table> {
-        let reading = spinner(format!("reading {}", self.data));
+        let reading = spinner(&format!("reading {}", self.data));
         let table = mixtura_io::read(&self.data, options);
         reading.finish_and_clear();
         let table = table?;

@@ -57,10 +57,10 @@ fn tip(typed: &str, options: &[String]) -> Option<String> {
         return None;
     }
     let word = typed.split('=').next().unwrap_or(typed).trim_start_matches('-').replace('_', "-");
-    let is_word = |known: &&str| if word.len() == 1 { **known == word } else { known.eq_ignore_ascii_case(&word) };
+    let is_word = |known: &str| if word.len() == 1 { known == word } else { known.eq_ignore_ascii_case(&word) };
     let (ours, _) = WORDS.iter().find(|(ours, words)| {
         let option = ours.split(' ').next().unwrap_or(ours);
-        words.iter().any(|known| is_word(&known)) && options.iter().any(|has| has == option)
+        words.iter().any(|known| is_word(known)) && options.iter().any(|has| has == option)
     })?;
     Some(match (typed.split_once('='), ours.split_once(' ')) {
         // What was given with it is given again.

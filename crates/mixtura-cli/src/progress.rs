@@ -73,11 +73,11 @@ impl Display {
 }
 
 /// A spinner with a message on a terminal, for work of unknown length.
-pub(crate) fn spinner(message: String) -> ProgressBar {
+pub(crate) fn spinner(message: &str) -> ProgressBar {
     if talk::is_quiet() || !talk::is_lively() {
         return ProgressBar::hidden();
     }
-    let spinner = ProgressBar::new_spinner().with_message(talk::printable(&message).into_owned());
+    let spinner = ProgressBar::new_spinner().with_message(talk::printable(message).into_owned());
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
 }
@@ -182,10 +182,8 @@ impl Watch {
         let Plan { algorithm, n_rounds, n_restarts, .. } = self.plan;
         let n_ended = restarts.values().filter(|restart| restart.has_ended).count();
         // A run that has not ended counts by its rounds; it may converge long before the last.
-        let done = |restart: &Restart| match restart.has_ended {
-            true => 1.0,
-            false => restart.rows.len().saturating_sub(1) as f64 / n_rounds.max(1) as f64,
-        };
+        let of_rounds = |n_models: usize| n_models.saturating_sub(1) as f64 / n_rounds.max(1) as f64;
+        let done = |restart: &Restart| if restart.has_ended { 1.0 } else { of_rounds(restart.rows.len()) };
         let done: f64 = restarts.values().map(done).sum();
         self.display.show(done / n_restarts.max(1) as f64, || {
             let rows = restarts.get(&restart).map_or(&[][..], |restart| &restart.rows);

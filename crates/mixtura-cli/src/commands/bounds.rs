@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
     let rows = arguments.data.read_for(&file, None)?.rows;
-    let sweeping = spinner("two sweeps of the rows".into());
+    let sweeping = spinner("two sweeps of the rows");
     let (json, table) = with_mixture!(&file.model, model => {
         let report = BoundsReport::measure(model, &rows, arguments.certainty(), arguments.within)?;
         sweeping.finish_and_clear();

@@ -207,7 +207,7 @@ fn write(
     let footer = format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), command(arguments));
     let page = page(evaluated, specimens, &findings, missing, footer);
     for figure in page.figures() {
-        folder.add(&Path::new("figures").join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
+        folder.add(Path::new("figures").join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
     }
     let sets: Vec<serde_json::Value> = evaluated
         .iter()

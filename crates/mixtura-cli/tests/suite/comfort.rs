@@ -90,9 +90,9 @@ fn wide_models_are_shown_with_columns_as_rows() {
 fn sorting_renumbers_the_events_of_components() {
     let folder = folder();
     // The light component sits on repeated rows: its variance is held at the floor.
-    let rows: String =
-        (0..60).map(|i| format!("{}\n", if i < 12 { 50.0 } else { f64::from(i * 37 % 48) / 9.0 })).collect();
-    fs::write(folder.path().join("d.csv"), format!("x\n{rows}")).unwrap();
+    let value = |i: i32| if i < 12 { 50.0 } else { f64::from(i * 37 % 48) / 9.0 };
+    let rows: Vec<String> = (0..60).map(|i| value(i).to_string()).collect();
+    fs::write(folder.path().join("d.csv"), format!("x\n{}\n", rows.join("\n"))).unwrap();
     let fit = |options: &str| {
         let model = json(&succeed(folder.path(), &format!("fit d.csv -k 2 --algorithm em -q {options}")).stdout);
         let component = model["fit"]["events"].as_array().unwrap().iter().find_map(|event| event["component"].as_u64());

@@ -183,8 +183,8 @@ fn columns_in_another_order_were_taken_by_position() {
     assert_eq!(succeed(folder.path(), &format!("{fit} --columns x2,x1")).stdout, fitted);
     // The same number of other columns is not the model's.
     let data = fs::read_to_string(folder.path().join("d.csv")).unwrap();
-    let wide: String = data.lines().map(|line| format!("{line},{}\n", line.split(',').next().unwrap())).collect();
-    fs::write(folder.path().join("wide.csv"), wide.replacen("x1,x2,x1", "x1,x2,x3", 1)).unwrap();
+    let wide: Vec<String> = data.lines().map(|line| format!("{line},{}\n", line.split(',').next().unwrap())).collect();
+    fs::write(folder.path().join("wide.csv"), wide.concat().replacen("x1,x2,x1", "x1,x2,x3", 1)).unwrap();
     let ran = run(folder.path(), "score true.json wide.csv --columns x1,x3");
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("x2") && ran.stderr.contains("x3"), "{}", ran.stderr);

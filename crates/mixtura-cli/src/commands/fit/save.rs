@@ -37,14 +37,13 @@ fn model(path: &Path, file: &ModelFile) -> anyhow::Result<()> {
         return Err(error);
     }
     let message = error.to_string();
-    Err(match output::in_temporary_folder("mixtura-model-", ".json", &json) {
-        Ok(spare) => Hinted { message, hint: format!("the model is safe in {}: move it", spare.display()) },
-        Err(_) => {
-            output::text(None, &json)?;
-            Hinted { message, hint: "the model was printed to standard output instead".into() }
-        }
-    }
-    .into())
+    let hint = if let Ok(spare) = output::in_temporary_folder("mixtura-model-", ".json", &json) {
+        format!("the model is safe in {}: move it", spare.display())
+    } else {
+        output::text(None, &json)?;
+        "the model was printed to standard output instead".into()
+    };
+    Err(Hinted { message, hint }.into())
 }
 
 /// Prints the model as it was asked for, and says how to keep it.
