@@ -188,30 +188,31 @@ impl Watch {
         self.display.show(done / n_restarts.max(1) as f64, || {
             let rows = restarts.get(&restart).map_or(&[][..], |restart| &restart.rows);
             let last = rows.last().map_or(f64::NAN, |row| row.mean_ln_likelihood);
+            // What matters most comes first: a narrow terminal cuts the rest off.
             let mut text = format!("{algorithm} ");
             if n_restarts > 1 {
                 // A guard's run counts as the restart that it guards.
-                let ended = restarts.values().filter(|restart| restart.has_ended);
-                let best = ended.filter_map(|restart| restart.rows.last()).map(|row| row.mean_ln_likelihood);
-                let best = best.fold(f64::NEG_INFINITY, f64::max);
-                write!(text, "restart {}/{n_restarts}  ", restart % n_restarts + 1).expect(WRITABLE);
-                if best.is_finite() {
-                    write!(text, "best {best:.6}  ").expect(WRITABLE);
-                }
-            }
-            write!(text, "round {round}/{n_rounds}  log-likelihood {last:.6} per row").expect(WRITABLE);
-            if let [.., before, last] = rows {
-                let change = last.mean_ln_likelihood - before.mean_ln_likelihood;
-                write!(text, "  change {change:+.1e}").expect(WRITABLE);
+                write!(text, "restart {}/{n_restarts} ", restart % n_restarts + 1).expect(WRITABLE);
             }
             let elapsed = self.display.elapsed().as_secs_f64();
-            write!(text, "  {}", duration(elapsed)).expect(WRITABLE);
+            write!(text, "round {round}/{n_rounds}  {}", duration(elapsed)).expect(WRITABLE);
             if n_ended > 0 {
                 let left = elapsed * (n_restarts as f64 - n_ended as f64).max(0.0) / n_ended as f64;
                 write!(text, ", about {} left", duration(left)).expect(WRITABLE);
             } else if round >= 5 {
                 let left = elapsed * (n_restarts as f64 / done - 1.0);
                 write!(text, ", at most {} left", duration(left)).expect(WRITABLE);
+            }
+            write!(text, "  log-likelihood {last:.6} per row").expect(WRITABLE);
+            let ended = restarts.values().filter(|restart| restart.has_ended);
+            let best = ended.filter_map(|restart| restart.rows.last()).map(|row| row.mean_ln_likelihood);
+            let best = best.fold(f64::NEG_INFINITY, f64::max);
+            if best.is_finite() {
+                write!(text, "  best {best:.6}").expect(WRITABLE);
+            }
+            if let [.., before, last] = rows {
+                let change = last.mean_ln_likelihood - before.mean_ln_likelihood;
+                write!(text, "  change {change:+.1e}").expect(WRITABLE);
             }
             text
         });
