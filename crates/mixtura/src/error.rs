@@ -179,8 +179,8 @@ pub enum Error {
         /// Memory of one copy of them.
         gigabytes: f64,
     },
-    /// The memory for rows could not be taken.
-    #[error("cannot take {:.1} GB of memory for the rows", *n_bytes as f64 / 1e9)]
+    /// Memory for rows, or for a model and its statistics, could not be taken.
+    #[error("cannot take {:.1} GB of memory", *n_bytes as f64 / 1e9)]
     Memory {
         /// Bytes asked for.
         n_bytes: u64,

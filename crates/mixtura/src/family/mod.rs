@@ -57,7 +57,10 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
         if gigabytes > MOST_GIGABYTES {
             return Err(Error::TooLarge { n_components, n_columns, gigabytes });
         }
-        Ok(())
+        // A few copies of the model, and statistics of about half its size for each thread, with one that waits.
+        let n_copies = 4 + rayon::current_num_threads();
+        let n_bytes = 1e9 * gigabytes * n_copies as f64;
+        Vec::<u8>::new().try_reserve_exact(n_bytes as usize).map_err(|_| Error::Memory { n_bytes: n_bytes as u64 })
     }
     /// Number of free parameters of all components, without the mixing weights.
     fn n_free_parameters(&self) -> usize;
