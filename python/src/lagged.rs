@@ -66,7 +66,7 @@ pub(crate) fn go_lagged<F: Family>(
 /// component from its last row but a floor or a ridge.
 fn is_collapse(events: &[Event], options: &Options) -> bool {
     let is_lost = |kind| match kind {
-        EventKind::CovarianceKept => options.regularization == 0.0,
+        EventKind::CovarianceKept | EventKind::CorrelationsDropped => options.regularization == 0.0,
         EventKind::ParametersKept | EventKind::Reseeded => options.regularization == 0.0 && options.ridge == 0.0,
         _ => false,
     };
