@@ -89,11 +89,10 @@ proptest! {
         let limits = Limits { n_rounds: 40, tolerance: 1e-4 };
         let mut rounds = Rounds::new(&points, &first, &labels).unwrap();
         let pause = rounds.go(&points, &mut labels, limits, || false).unwrap();
-        // A cluster that runs empty, or a shift next to the tolerance, is left to the plain rounds.
-        prop_assume!(pause != Pause::Uncertain);
-        prop_assert_eq!(pause, Pause::Done);
         let mut centres = first;
+        let mut has_empty = false;
         for _ in 0..limits.n_rounds {
+            has_empty |= (0..n_clusters as u32).any(|cluster| !plain.contains(&cluster));
             let moved = means(&values, &plain, n_columns, n_clusters);
             let has_settled = squared_distance(&moved, &centres) <= limits.tolerance;
             centres = moved;
@@ -104,7 +103,11 @@ proptest! {
                 break;
             }
         }
-        prop_assert_eq!(labels, plain);
+        // Only a cluster that runs empty is left to the plain rounds here.
+        prop_assert_eq!(pause, if has_empty { Pause::Uncertain } else { Pause::Done });
+        if !has_empty {
+            prop_assert_eq!(labels, plain);
+        }
     }
 }
 
