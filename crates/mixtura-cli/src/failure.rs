@@ -113,7 +113,9 @@ fn hint_of_library(error: &mixtura::Error) -> Option<&'static str> {
         Error::Width { .. } => Some("pick the model's columns with --columns"),
         Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs a labelled row; is -k right?"),
         Error::Value { .. } => Some("leave out that column (--columns) or row, or use --family gaussian"),
-        Error::Memory { .. } => Some("use fewer columns (--columns) or fewer rows, or a machine with more memory"),
+        Error::Memory { .. } => {
+            Some("use fewer components, columns (--columns) or rows, or a machine with more memory")
+        }
         Error::TooLarge { .. } => Some("use fewer columns (--columns) or fewer components"),
         _ => None,
     }
