@@ -162,24 +162,24 @@ impl AnyMixture {
         with_mixture!(self, model => model.components.spreads())
     }
 
-    /// See [`Mixture::labels`].
-    pub fn labels(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
-        with_mixture!(self, model => model.labels(rows, range))
+    /// See [`Mixture::labels_in`].
+    pub fn labels_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
+        with_mixture!(self, model => model.labels_in(rows, range))
     }
 
-    /// See [`Mixture::posteriors`].
-    pub fn posteriors(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        with_mixture!(self, model => model.posteriors(rows, range))
+    /// See [`Mixture::posteriors_in`].
+    pub fn posteriors_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        with_mixture!(self, model => model.posteriors_in(rows, range))
     }
 
-    /// See [`Mixture::ln_densities`].
-    pub fn ln_densities(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        with_mixture!(self, model => model.ln_densities(rows, range))
+    /// See [`Mixture::ln_densities_in`].
+    pub fn ln_densities_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        with_mixture!(self, model => model.ln_densities_in(rows, range))
     }
 
-    /// See [`Mixture::classify`].
-    pub fn classify(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
-        with_mixture!(self, model => model.classify(rows, range))
+    /// See [`Mixture::classify_in`].
+    pub fn classify_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
+        with_mixture!(self, model => model.classify_in(rows, range))
     }
 
     /// See [`Mixture::score`].

@@ -30,6 +30,31 @@ pub enum Error {
         /// What it must be.
         expected: &'static str,
     },
+    /// Labels were to be used, and the rows have none.
+    #[error("the rows have no labels to start from")]
+    NoLabels,
+    /// A label names no component.
+    #[error("row {}: label {label} names none of {n_components} components, which count from 0", row + 1)]
+    Label {
+        /// Row, from 0.
+        row: usize,
+        /// The label found.
+        label: u32,
+        /// How many components there are.
+        n_components: usize,
+    },
+    /// An engine left out a chunk of rows.
+    #[error("the engine left out chunk {chunk} of the rows")]
+    MissingChunk {
+        /// Number of the chunk, from 0.
+        chunk: u64,
+    },
+    /// An engine returned the result of a chunk of rows twice.
+    #[error("the engine returned chunk {chunk} of the rows twice")]
+    RepeatedChunk {
+        /// Number of the chunk, from 0.
+        chunk: u64,
+    },
     /// There are no rows.
     #[error("no rows")]
     NoRows,

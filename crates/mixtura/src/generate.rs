@@ -171,7 +171,7 @@ fn total_variance(weights: &[f64], means: &[f64], covariances: &[f64], d: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Rows, rows::Summary};
+    use crate::{Rows, sweep::Summary};
 
     #[test]
     fn a_mixture_has_the_separation_and_spread_that_were_asked_for() {

@@ -1,28 +1,34 @@
 //! Fits mixture models by EM, stochastic EM and classification EM.
 //!
-//! Every algorithm here is one loop: model → one pass over the rows → statistics → new model. How a
-//! posterior becomes weights ([`pass::Assignment`]) is all that tells the algorithms apart.
-//!
 //! ```
-//! use mixtura::{Options, Rows, Start, fit_rows};
+//! use mixtura::{Gmm, Rows};
 //!
 //! let values = [0.0, 0.1, 0.2, 0.3, 5.0, 5.1, 5.2, 5.3];
-//! let rows = Rows::from_slice(&values, 1)?;
-//! let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &Options::default())?;
-//! let mut means = [fit.model.components.mean(0)[0], fit.model.components.mean(1)[0]];
-//! means.sort_by(f64::total_cmp);
-//! assert!((means[0] - 0.15).abs() < 1e-6 && (means[1] - 5.15).abs() < 1e-6);
+//! let rows = Rows::from_slice(&values, 1)?; // one column
+//! let fit = Gmm::new(2).fit(&rows)?;
 //! assert!(fit.termination.has_converged());
+//!
+//! let labels = fit.model.labels(&rows)?;
+//! assert!(labels[..4].iter().all(|&label| label == labels[0]));
+//! assert!(labels[4..].iter().all(|&label| label == 1 - labels[0]));
 //! # Ok::<(), mixtura::Error>(())
 //! ```
 //!
-//! The same seed gives the same bits for any number of threads. Nothing here reads files, looks at
-//! a clock or prints.
+//! Every algorithm here is one loop: model → one pass over the rows → statistics → new model. How a posterior becomes
+//! weights ([`pass::Assignment`]) is what tells EM, SEM and CEM apart in the pass; [`driver`] has a file for each.
+//!
+//! - [`Gmm`] and [`Fitter`] fit any family in one line; [`Options`] says what can be chosen.
+//! - [`Mixture`] is a model: labels, posteriors, densities, scores, samples.
+//! - [`Rows`] are data in memory. [`sweep`] is for data elsewhere: how to write an engine.
+//! - [`theory`] bounds how far one update of SEM can be from EM's.
+//!
+//! The same seed gives the same bits for any number of threads. Nothing here reads files, looks at a clock or prints.
 
 mod any;
 pub mod driver;
 mod error;
 pub mod family;
+mod fitter;
 pub mod generate;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
@@ -35,17 +41,20 @@ pub mod pass;
 pub mod random;
 pub mod rows;
 pub mod start;
+pub mod sweep;
 mod tail;
 pub mod theory;
 
 pub use any::{AnyMixture, Kind};
-pub use driver::{Algorithm, Fit, Options, fit, fit_rows};
+pub use driver::{Algorithm, Fit, Options, fit};
 pub use error::Error;
 pub use family::gaussian::{DiagonalGaussian, FullGaussian, SphericalGaussian, TiedGaussian};
 pub use family::poisson::Poisson;
+pub use fitter::{Covariance, Diagonal, Fitter, Full, Gmm, Spherical, Tied};
 pub use model::{Classified, Criteria, Mixture, Score};
 pub use rows::Rows;
 pub use start::Start;
+pub use sweep::Source;
 pub use tail::Tail;
 
 /// Keeps the README's example true.

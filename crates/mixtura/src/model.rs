@@ -1,4 +1,4 @@
-//! Is a mixture model: weights and components, and what can be asked of them.
+//! Mixture models: weights and components, and what can be asked of them.
 
 use std::ops::Range;
 
@@ -6,8 +6,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Sampler};
-use crate::pass::{Assignment, Engine, Pass, Precision, Threads, Wanted, evaluate_rows};
+use crate::pass::{Assignment, Pass, Wanted, evaluate_rows};
 use crate::random::{Address, Choice, Purpose, uniform};
+use crate::sweep::{Engine, Source, check_rows};
 use crate::{Error, Rows};
 
 /// How far the weights of a given model may sum from 1.
@@ -21,13 +22,13 @@ const WEIGHT_SLACK: f64 = 1e-6;
 /// let components = FullGaussian::new(1, vec![-2.0, 2.0], vec![1.0, 1.0])?;
 /// let model = Mixture::new(vec![0.5, 0.5], components)?;
 /// let rows = Rows::from_slice(&[-1.0, 3.0], 1)?;
-/// assert_eq!(model.labels(&rows, 0..2)?, [0, 1]);
+/// assert_eq!(model.labels(&rows)?, [0, 1]);
 ///
-/// let posterior = model.posteriors(&rows, 0..1)?;
+/// let posterior = model.posteriors(&rows)?;
 /// assert!((posterior[0] - 1.0 / (1.0 + (-4.0f64).exp())).abs() < 1e-15);
 ///
 /// let density = 0.5 * (-0.5f64).exp() * (1.0 + (-4.0f64).exp()) / std::f64::consts::TAU.sqrt();
-/// assert!((model.ln_densities(&rows, 0..1)?[0] - density.ln()).abs() < 1e-14);
+/// assert!((model.ln_densities(&rows)?[0] - density.ln()).abs() < 1e-14);
 /// # Ok::<(), mixtura::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,9 +57,11 @@ pub struct Score {
     /// Number of rows.
     pub rows: usize,
     /// Log-likelihood for each unit of weight, in nats.
-    pub mean_log_likelihood: f64,
+    #[serde(rename = "mean_log_likelihood")]
+    pub mean_ln_likelihood: f64,
     /// Log-likelihood of all rows, in nats.
-    pub log_likelihood: f64,
+    #[serde(rename = "log_likelihood")]
+    pub ln_likelihood: f64,
     /// Akaike's criterion: −2 ln L + 2p.
     pub aic: f64,
     /// Schwarz's criterion: −2 ln L + p ln N, N the total weight.
@@ -123,36 +126,56 @@ impl<F: Family> Mixture<F> {
         self.n_components() - 1 + self.components.n_free_parameters()
     }
 
-    /// The most probable component of each row in a range, from 0.
-    pub fn labels(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
-        let labels = evaluate_rows(self, rows, range, Wanted::Label)?;
-        Ok(labels.into_iter().map(|label| label as u32).collect())
+    /// The most probable component of each row, from 0.
+    pub fn labels(&self, rows: &Rows<'_>) -> Result<Vec<u32>, Error> {
+        self.labels_in(rows, 0..rows.n_rows())
     }
 
-    /// The posterior of every component for each row in a range, K numbers a row.
-    pub fn posteriors(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        evaluate_rows(self, rows, range, Wanted::Posterior)
+    /// The posterior of every component for each row: K numbers per row.
+    pub fn posteriors(&self, rows: &Rows<'_>) -> Result<Vec<f64>, Error> {
+        self.posteriors_in(rows, 0..rows.n_rows())
     }
 
-    /// The log-density in nats of each row in a range.
-    pub fn ln_densities(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        evaluate_rows(self, rows, range, Wanted::LnDensity)
+    /// The log-density of each row, in nats.
+    pub fn ln_densities(&self, rows: &Rows<'_>) -> Result<Vec<f64>, Error> {
+        self.ln_densities_in(rows, 0..rows.n_rows())
     }
 
-    /// For each row in a range the most probable component, how probable it is, and the row's log-density.
+    /// For each row the most probable component, how probable it is, and the row's log-density.
     ///
     /// ```
     /// use mixtura::{FullGaussian, Mixture, Rows};
     ///
     /// let model = Mixture::new(vec![0.5, 0.5], FullGaussian::new(1, vec![-2.0, 2.0], vec![1.0, 1.0])?)?;
     /// let rows = Rows::from_slice(&[-1.0, 3.0], 1)?;
-    /// let classified = model.classify(&rows, 0..2)?;
+    /// let classified = model.classify(&rows)?;
     /// assert_eq!((classified[0].label, classified[1].label), (0, 1));
-    /// assert_eq!(classified[1].probability, model.posteriors(&rows, 1..2)?[1]);
-    /// assert_eq!(classified[1].ln_density, model.ln_densities(&rows, 1..2)?[0]);
+    /// assert_eq!(classified[1].probability, model.posteriors(&rows)?[3]);
+    /// assert_eq!(classified[1].ln_density, model.ln_densities(&rows)?[1]);
     /// # Ok::<(), mixtura::Error>(())
     /// ```
-    pub fn classify(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
+    pub fn classify(&self, rows: &Rows<'_>) -> Result<Vec<Classified>, Error> {
+        self.classify_in(rows, 0..rows.n_rows())
+    }
+
+    /// The most probable component of each row in a range, from 0.
+    pub fn labels_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
+        let labels = evaluate_rows(self, rows, range, Wanted::Label)?;
+        Ok(labels.into_iter().map(|label| label as u32).collect())
+    }
+
+    /// The posterior of every component for each row in a range, K numbers per row.
+    pub fn posteriors_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        evaluate_rows(self, rows, range, Wanted::Posterior)
+    }
+
+    /// The log-density in nats of each row in a range.
+    pub fn ln_densities_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        evaluate_rows(self, rows, range, Wanted::LnDensity)
+    }
+
+    /// For each row in a range the most probable component, how probable it is, and the row's log-density.
+    pub fn classify_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
         let numbers = evaluate_rows(self, rows, range, Wanted::Classification)?;
         let (each, _) = numbers.as_chunks::<3>();
         let classified =
@@ -167,30 +190,24 @@ impl<F: Family> Mixture<F> {
     ///
     /// let model = Mixture::new(vec![1.0], FullGaussian::new(1, vec![0.0], vec![1.0])?)?;
     /// let score = model.score(&Rows::from_slice(&[0.0, 0.0], 1)?)?;
-    /// assert!((score.log_likelihood + std::f64::consts::TAU.ln()).abs() < 1e-14);
-    /// assert_eq!(score.aic, -2.0 * score.log_likelihood + 4.0);
+    /// assert!((score.ln_likelihood + std::f64::consts::TAU.ln()).abs() < 1e-14);
+    /// assert_eq!(score.aic, -2.0 * score.ln_likelihood + 4.0);
     /// assert_eq!(score.icl, score.bic); // one component leaves no doubt
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {
-        self.score_with(&Threads::new(rows)?)
+        self.score_source(&Source::of(rows)?)
     }
 
-    /// Likelihood and criteria for all rows of an engine, in one pass, which may be stopped.
-    pub fn score_with<E: Engine<F>>(&self, engine: &E) -> Result<Score, Error> {
-        let centre = engine.summary().centre.clone();
-        let tally = engine.run(&Pass {
-            origin: None,
-            model: self.clone(),
-            centre,
-            assignment: Assignment::Evaluate,
-            precision: Precision::Double,
-        })?;
+    /// Likelihood and criteria for all rows behind an engine, in one pass, which may be stopped.
+    pub fn score_source<E: Engine>(&self, source: &Source<E>) -> Result<Score, Error> {
+        check_rows::<F, E>(source)?;
+        let tally = source.sweep(&Pass::new(source, self.clone(), Assignment::Evaluate)?)?;
         let Criteria { aic, bic } = Criteria::new(tally.ln_likelihood, self.n_free_parameters(), tally.weight);
         Ok(Score {
-            rows: engine.summary().n_rows,
-            mean_log_likelihood: tally.mean_ln_likelihood(),
-            log_likelihood: tally.ln_likelihood,
+            rows: source.summary().n_rows,
+            mean_ln_likelihood: tally.mean_ln_likelihood(),
+            ln_likelihood: tally.ln_likelihood,
             aic,
             bic,
             icl: bic - 2.0 * tally.ln_best_posterior,

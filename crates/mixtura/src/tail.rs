@@ -34,7 +34,7 @@ impl Tail {
         for first in (0..n_draws).step_by(BATCH) {
             let (values, _) = model.sample(first..(first + BATCH).min(n_draws), seed)?;
             let rows = Rows::from_vec(values, model.components.n_columns())?;
-            ln_densities.extend(model.ln_densities(&rows, 0..rows.n_rows())?);
+            ln_densities.extend(model.ln_densities(&rows)?);
         }
         ln_densities.sort_unstable_by(f64::total_cmp);
         Ok(Self { ln_densities })

@@ -108,20 +108,13 @@ impl Plan {
 
     /// Exactly `rounds` rounds of an algorithm.
     fn options(&self, algorithm: Algorithm) -> Options {
-        Options {
-            algorithm,
-            rounds: self.rounds,
-            tolerance: 0.0,
-            seed: self.seed,
-            regularization: self.regularization,
-            ..Options::default()
-        }
+        Options::default().algorithm(algorithm).rounds(self.rounds).tolerance(0.0).seed(self.seed).regularization(self.regularization)
     }
 
     /// The model that a start gives both algorithms.
     fn initial(&self, engine: &Threads<'_, FullGaussian>, start: u64) -> Result<Mixture<FullGaussian>, Error> {
         // The seed of a start is its own, so that start 3 of five is start 3 of thirty.
-        let options = Options { rounds: 0, seed: self.seed.wrapping_add(start), ..self.options(Algorithm::Em) };
+        let options = self.options(Algorithm::Em).rounds(0).seed(self.seed.wrapping_add(start));
         Ok(mixtura::fit(engine, self.n_components, &self.start, &options, &Quiet)?.model)
     }
 }

@@ -10,19 +10,19 @@ use crate::pass::Tally;
 
 /// Statistics of several rounds, added up about the centres of the first: a multiple of their mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Sum<M> {
-    pub(crate) moments: M,
+pub(super) struct Sum<M> {
+    pub(super) moments: M,
     /// Sum of the rows' weights over all rounds.
-    pub(crate) weight: f64,
-    pub(crate) n_rounds: u64,
+    pub(super) weight: f64,
+    pub(super) n_rounds: u64,
 }
 
 impl<M: Moments> Sum<M> {
-    pub(crate) fn of(tally: &Tally<M>) -> Self {
+    pub(super) fn of(tally: &Tally<M>) -> Self {
         Self { moments: tally.moments.clone(), weight: tally.weight, n_rounds: 1 }
     }
 
-    pub(crate) fn add(&mut self, tally: &Tally<M>) {
+    pub(super) fn add(&mut self, tally: &Tally<M>) {
         self.moments.add_scaled(&tally.moments, 1.0);
         self.weight += tally.weight;
         self.n_rounds += 1;
@@ -41,7 +41,7 @@ impl<M: Moments> Sum<M> {
 /// copies of the statistics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub(crate) struct Tail<F: Family> {
+pub(super) struct Tail<F: Family> {
     /// The round that is to be added next: a round that is gone through again is not added again.
     next: u64,
     /// Rounds of the batch under way.
@@ -49,23 +49,23 @@ pub(crate) struct Tail<F: Family> {
     /// All flat batches or, before any two were flat, the last one.
     kept: Option<Sum<F::Moments>>,
     is_flat: bool,
-    /// Mean outline of the models since the last restart, and how many these are.
+    /// Mean outline of the models since it was last cleared, and how many these are.
     outline: Option<(Outline, u64)>,
 }
 
 impl<F: Family> Tail<F> {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { next: 0, batch: None, kept: None, is_flat: false, outline: None }
     }
 
     /// Forgets all rounds so far.
-    pub(crate) fn restart(&mut self) {
+    pub(super) fn clear(&mut self) {
         *self = Self { next: self.next, ..Self::new() };
     }
 
     /// Adds the statistics that a pass under `model` gave; `likelihoods` end with that model's, and
     /// are looked at in batches of so many rounds.
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
         model: &F,
         tally: &Tally<F::Moments>,
@@ -94,13 +94,13 @@ impl<F: Family> Tail<F> {
         }
     }
 
-    /// Restarts if the components no longer are those of the rounds before (label switching).
+    /// Begins anew if the components no longer are those of the rounds before (label switching).
     fn follow(&mut self, model: &F, scale: &[f64]) {
         let outline = Outline::of(model);
         if let Some((mean, _)) = &self.outline
             && !outline.matches_by_number(mean, scale)
         {
-            self.restart();
+            self.clear();
         }
         match &mut self.outline {
             Some((mean, n)) => {
@@ -112,13 +112,13 @@ impl<F: Family> Tail<F> {
     }
 
     /// How many rounds the flat tail has; 0 if there is none.
-    pub(crate) fn n_rounds(&self) -> u64 {
+    pub(super) fn n_rounds(&self) -> u64 {
         self.kept.as_ref().filter(|_| self.is_flat).map_or(0, |kept| kept.n_rounds)
     }
 
     /// The model that maximises the likelihood of the averaged statistics, and what became of
     /// its components; none if there is no flat tail.
-    pub(crate) fn model(&self, previous: &F, floor: &Floor) -> Option<(Mixture<F>, Vec<Outcome>)> {
+    pub(super) fn model(&self, previous: &F, floor: &Floor) -> Option<(Mixture<F>, Vec<Outcome>)> {
         let kept = self.kept.as_ref().filter(|_| self.is_flat)?;
         let n_components = previous.n_components();
         if (0..n_components).any(|k| kept.moments.weight(k) <= 0.0) {

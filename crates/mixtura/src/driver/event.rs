@@ -20,6 +20,7 @@ pub struct Event {
 /// Kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum EventKind {
     /// An empty component was moved to a row drawn from the data.
     Reseeded,

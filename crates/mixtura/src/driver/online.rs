@@ -6,8 +6,9 @@ use super::event::{Event, record};
 use super::update::{EMPTY_SHARE, kinds_of, mixing_weights};
 use super::{Algorithm, Options};
 use crate::family::{Family, Fate, Floor, Moments};
-use crate::pass::{Assignment, Engine, Pass};
+use crate::pass::{Assignment, Pass};
 use crate::random::{Address, Purpose};
+use crate::sweep::{Engine, Source, check_rows};
 use crate::{Error, Mixture};
 
 /// How much each batch counts: γ_t = (t + offset)^−decay for batch t = 2, 3, …; the first counts fully.
@@ -52,18 +53,16 @@ impl Gains {
 /// s (Cappé and Moulines 2009). A batch is gone through once, whatever its size.
 ///
 /// ```
-/// use mixtura::driver::{Gains, Online};
-/// use mixtura::family::Floor;
-/// use mixtura::pass::{Source, Threads};
-/// use mixtura::{FullGaussian, Options, Rows, Start};
+/// use mixtura::driver::{Gains, Online, Problem};
+/// use mixtura::{Algorithm, FullGaussian, Options, Rows, Source, Start};
 ///
 /// let batch = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
-/// let engine = Threads::<FullGaussian>::new(&batch)?;
-/// let floor = Floor::new(engine.summary(), 1e-9, 0.0);
-/// let first = Start::KmeansPlusPlus.first_model(&engine, 2, (0, 0), &floor)?;
-/// let mut online = Online::new(first, floor);
+/// let source = Source::of(&batch)?;
+/// let options = Options::default().algorithm(Algorithm::Em);
+/// let problem = Problem::<FullGaussian, _>::new(&source, 2, Start::KmeansPlusPlus, options.clone())?;
+/// let mut online = Online::new(problem.first_model(0)?, problem.floor().clone());
 /// for _ in 0..5 {
-///     online.learn(&engine, &Options::default(), &Gains::default())?;
+///     online.learn(&source, &options, &Gains::default())?;
 /// }
 /// assert_eq!(online.n_batches(), 5);
 /// assert!((online.model().components.mean(0)[0] - 0.1).abs() < 1e-6);
@@ -109,17 +108,12 @@ impl<F: Family> Online<F> {
 
     /// Learns from a batch, with EM, SEM or CEM; returns the batch's mean log-likelihood under the model as
     /// it was. A component without rows, or of singular statistics, is left as it is. Cost: one round.
-    pub fn learn<E: Engine<F>>(&mut self, engine: &E, options: &Options, gains: &Gains) -> Result<f64, Error> {
+    pub fn learn<E: Engine>(&mut self, source: &Source<E>, options: &Options, gains: &Gains) -> Result<f64, Error> {
         options.check()?;
         gains.check()?;
-        let pass = Pass {
-            origin: None,
-            model: self.model.clone(),
-            centre: engine.summary().centre.clone(),
-            assignment: self.assignment(options)?,
-            precision: options.precision,
-        };
-        let tally = engine.run(&pass)?;
+        check_rows::<F, E>(source)?;
+        let pass = Pass::new(source, self.model.clone(), self.assignment(options)?)?;
+        let tally = source.sweep(&Pass { precision: options.precision, ..pass })?;
         let batch = self.n_batches + 1;
         let gain = gains.gain(batch);
         let mut mean = tally.moments.clone();

@@ -8,9 +8,9 @@ use crate::pass::Precision;
 /// How posteriors become weights, round after round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Algorithm {
     /// Expectation maximisation: rows belong to components by their posteriors (Dempster et al. 1977).
-    #[default]
     Em,
     /// Stochastic EM: rows belong to components drawn from their posteriors (Celeux and Diebolt 1985).
     Sem,
@@ -19,13 +19,15 @@ pub enum Algorithm {
     /// Stochastic approximation EM (Delyon, Lavielle and Moulines 1999): SEM for the first half of the
     /// rounds, then models of statistics averaged with gains 1, 1/2, 1/3, …
     Saem,
-    /// SEM until its likelihood is flat, for at most half of the rounds; then EM from its result.
+    /// SEM until its noise hides its rise, for at most half of the rounds; then EM from its result.
+    #[default]
     Auto,
 }
 
 /// Which of SEM's models is the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum SemResult {
     /// The one that maximises the likelihood of the statistics averaged over the rounds in which the
     /// likelihood was flat; the best if there were none, or if that is better.
@@ -42,15 +44,16 @@ pub enum SemResult {
 /// ```
 /// use mixtura::{Algorithm, Options};
 ///
-/// let options = Options { algorithm: Algorithm::Sem, rounds: 50, ..Options::default() };
+/// let options = Options::default().algorithm(Algorithm::Sem).rounds(50);
 /// assert!(options.check().is_ok());
-/// let wrong = Options { tolerance: -1.0, ..Options::default() };
+/// let wrong = Options::default().tolerance(-1.0);
 /// assert_eq!(wrong.check().unwrap_err().to_string(), "tolerance must be a finite number of at least 0, not -1");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Options {
-    /// The algorithm; default EM.
+    /// The algorithm; default `Auto`.
     pub algorithm: Algorithm,
     /// Which of SEM's models is the answer; default the average.
     pub result: SemResult,
@@ -76,6 +79,9 @@ pub struct Options {
     /// How SEM computes the log-densities that it draws from; default certified single precision,
     /// which draws the same labels.
     pub precision: Precision,
+    /// Leave out components that are too far from a row to count, if there are many; default yes. Labels and
+    /// likelihoods do not depend on it, sums agree up to rounding.
+    pub search: bool,
 }
 
 impl Default for Options {
@@ -92,8 +98,40 @@ impl Default for Options {
             ridge: 0.0,
             seed: 0,
             precision: Precision::default(),
+            search: true,
         }
     }
+}
+
+/// A method for each option that returns the options with that one changed.
+macro_rules! setters {
+    ($($name:ident: $type:ty,)*) => {
+        /// Options with one of them changed.
+        impl Options {
+            $(
+                #[doc = concat!("With another [`", stringify!($name), "`](#structfield.", stringify!($name), ").")]
+                #[must_use]
+                pub fn $name(self, $name: $type) -> Self {
+                    Self { $name, ..self }
+                }
+            )*
+        }
+    };
+}
+
+setters! {
+    algorithm: Algorithm,
+    result: SemResult,
+    guard: bool,
+    accelerate: bool,
+    rounds: u64,
+    tolerance: f64,
+    restarts: u64,
+    regularization: f64,
+    ridge: f64,
+    seed: u64,
+    precision: Precision,
+    search: bool,
 }
 
 impl Options {
@@ -113,6 +151,11 @@ impl Options {
             return Err(Error::Option { option: "restarts", expected: "at least 1", value: "0".into() });
         }
         self.check_companions()
+    }
+
+    /// Rounds of SAEM's and `auto`'s first part.
+    pub(super) fn half(&self) -> u64 {
+        self.rounds / 2
     }
 
     /// Refuses options that the algorithm has no use for.

@@ -4,12 +4,9 @@
 //! floor (3e-5 of a scale of 1) notices: EM then falls by the square of the two's ratio. So a fit subtracts the
 //! centre, which has few digits and is subtracted from rows exactly, runs there, and is moved back once.
 
-use super::Run;
-use super::run::evaluated;
+use crate::Mixture;
 use crate::family::Family;
-use crate::pass::Engine;
-use crate::rows::Summary;
-use crate::{Error, Mixture};
+use crate::sweep::Summary;
 
 /// A column whose centre lies more than so many scales from 0 is moved there. At that distance the rounding of a
 /// mean, 1.1e-10 of the scale, costs a direction at the default floor 6e-12 nats.
@@ -36,17 +33,9 @@ pub(super) fn moved<F: Family>(model: &Mixture<F>, origin: &[f64]) -> Option<Mix
     Some(Mixture { weights: model.weights.clone(), components })
 }
 
-/// The answer of a run in the data's own coordinates, and the mean log-likelihood of just that: moving back rounds
-/// the means once. If that cannot be evaluated any more, the likelihood is that before rounding.
-pub(super) fn moved_back<F: Family>(run: &Run<F>, engine: &impl Engine<F>) -> Result<(Mixture<F>, f64), Error> {
-    let (model, likelihood) = run.result();
-    let back = run.state().origin.as_ref().and_then(|origin| {
-        let components = model.components.unmapped(origin, &vec![1.0; origin.len()])?;
-        Some(Mixture { weights: model.weights.clone(), components })
-    });
-    let Some(back) = back else { return Ok((model.clone(), likelihood)) };
-    match evaluated(engine, None, back.clone()) {
-        Err(Error::Interrupted) => Ok((back, likelihood)),
-        other => other,
-    }
+/// A model in the data's own coordinates; none if it is there already.
+pub(super) fn moved_back<F: Family>(model: &Mixture<F>, origin: Option<&[f64]>) -> Option<Mixture<F>> {
+    let origin = origin?;
+    let components = model.components.unmapped(origin, &vec![1.0; origin.len()])?;
+    Some(Mixture { weights: model.weights.clone(), components })
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Why a fit ended. Not converging is an outcome, not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Termination {
     /// The likelihood changed by less than the tolerance.
     Converged,
@@ -12,8 +13,10 @@ pub enum Termination {
     Flat,
     /// The limit on rounds was reached.
     RoundLimit,
-    /// Requested, by the observer or by whoever runs the passes: some restart did not end by itself.
+    /// Requested by the observer or the engine: some restart did not end by itself.
     Interrupted,
+    /// A component became singular, and the stopping rule does not allow repairs.
+    Collapsed,
 }
 
 impl Termination {
@@ -29,20 +32,35 @@ impl Termination {
             Self::Flat => "flat",
             Self::RoundLimit => "round-limit",
             Self::Interrupted => "interrupted",
+            Self::Collapsed => "collapsed",
         }
     }
 }
 
+/// Whether the last so many changes of the likelihood were small, among models from number `since` on.
+pub(super) fn are_small(likelihoods: &[f64], n_changes: usize, since: u64, tolerance: f64) -> bool {
+    let n = likelihoods.len();
+    let last = &likelihoods[n.saturating_sub(n_changes + 1)..];
+    n > since as usize + n_changes && last.windows(2).all(|pair| (pair[1] - pair[0]).abs() < tolerance)
+}
+
+/// Whether the likelihood has settled: one small change since the last repair, before which the models had another
+/// start. But repairs in every round may lead nowhere: three small changes end that.
+pub(super) fn has_settled(likelihoods: &[f64], since: u64, repaired: Option<u64>, tolerance: f64) -> bool {
+    are_small(likelihoods, 1, since.max(repaired.unwrap_or(0)), tolerance)
+        || are_small(likelihoods, 3, since, tolerance)
+}
+
 /// Rounds in a batch of SEM's stopping rule.
-pub(crate) const BATCH: usize = 10;
+pub(super) const BATCH: usize = 10;
 
 /// Rounds in a batch of `auto`'s SEM: EM goes on where drift no longer stands out from noise, so
 /// that a rough answer is enough.
-pub(crate) const SHORT_BATCH: usize = 5;
+pub(super) const SHORT_BATCH: usize = 5;
 
 /// Whether the last two batches of likelihoods differ by less than two standard errors; asked only
 /// where a batch ends, so that one small change never stops a fit.
-pub(crate) fn is_flat(likelihoods: &[f64], batch: usize) -> bool {
+pub(super) fn is_flat(likelihoods: &[f64], batch: usize) -> bool {
     let n = likelihoods.len();
     if n < 2 * batch || !n.is_multiple_of(batch) {
         return false;
@@ -62,14 +80,14 @@ pub(crate) fn is_flat(likelihoods: &[f64], batch: usize) -> bool {
 /// Whether `auto`'s SEM has come to where its noise hides its rise: two short batches are flat or,
 /// after as many rounds, a round has lowered the likelihood. From there on EM's steps are worth
 /// their price.
-pub(crate) fn has_levelled(likelihoods: &[f64]) -> bool {
+pub(super) fn has_levelled(likelihoods: &[f64]) -> bool {
     let has_fallen = || matches!(likelihoods, [.., before, last] if last <= before);
     is_flat(likelihoods, SHORT_BATCH) || likelihoods.len() >= 2 * SHORT_BATCH && has_fallen()
 }
 
 /// Whether `auto`'s SEM rises by slow, even steps, where extrapolated ones of EM are the shorter way:
 /// its last short batch rose by more than half of what the one before did.
-pub(crate) fn has_slowed(likelihoods: &[f64]) -> bool {
+pub(super) fn has_slowed(likelihoods: &[f64]) -> bool {
     let n = likelihoods.len();
     if n <= 2 * SHORT_BATCH || !(n - 1).is_multiple_of(SHORT_BATCH) {
         return false;

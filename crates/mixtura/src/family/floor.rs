@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rows::Summary;
+use super::Family;
+use crate::sweep::Summary;
 
 /// How small a component's spread may become, fixed before the first round.
 ///
@@ -31,15 +32,15 @@ impl Floor {
     /// Largest deviation that can be squared with room to spare.
     const LARGEST: f64 = 1e100;
 
-    /// The floor E·diag(s²), and a ridge in the data's own units.
-    pub fn new(summary: &Summary, regularization: f64, ridge: f64) -> Self {
+    /// The floor E·diag(s²), and a ridge in the data's own units, for the rows of a family.
+    pub fn of<F: Family>(summary: &Summary, regularization: f64, ridge: f64) -> Self {
         let least = |scale: &f64| (regularization.sqrt() * scale).min(Self::LARGEST);
         Self {
             least: summary.scale.iter().map(least).collect(),
             ridge: summary.unit.iter().map(|unit| ridge * unit * unit).collect(),
             least_rate: summary.mean.iter().map(|&mean| regularization * if mean > 0.0 { mean } else { 1.0 }).collect(),
             scale: summary.scale.clone(),
-            centre: summary.centre.clone(),
+            centre: if F::CENTRED { summary.centre.clone() } else { vec![0.0; summary.centre.len()] },
             origin: vec![0.0; summary.centre.len()],
         }
     }

@@ -25,11 +25,11 @@ use crate::{Error, Rows};
 /// components are handled at once, because they may share work or parameters.
 pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned + 'static {
     /// What a pass needs of the parameters: factors, constants, centres.
-    type Prepared: Send + Sync;
+    type Prepared: Send + Sync + 'static;
     /// Sufficient statistics of weighted rows.
     type Moments: Moments;
     /// Buffers of one worker.
-    type Scratch: Send;
+    type Scratch: Send + 'static;
     /// Draws rows from components.
     type Sampler: Sampler;
 
@@ -215,7 +215,7 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
 }
 
 /// Sufficient statistics of all components: they add up.
-pub trait Moments: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned {
+pub trait Moments: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned + 'static {
     /// Adds the statistics of other rows, taken in the same pass.
     fn merge(&mut self, other: &Self);
     /// Multiplies all sums, as if every weight had been multiplied.

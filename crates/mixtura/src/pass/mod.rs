@@ -1,26 +1,33 @@
-//! Sweeps all rows once under a model: the only code that touches rows.
+//! One pass of EM and its relatives: posteriors of all rows under a model, and the statistics for the next model.
+//!
+//! A chunk goes through `chunk.rs`: its rows are loaded (`group.rs`), the posterior of each is found (`posterior.rs`),
+//! becomes weights or a label as the [`Assignment`] says, and is added to statistics.
 
 mod assignment;
+mod chunk;
 mod deviations;
-mod engine;
 mod evaluate;
+mod group;
 mod layout;
+mod narrow;
 mod near;
-mod order;
+mod posterior;
+mod prepared;
+mod request;
+mod split;
 mod tally;
-mod threads;
-mod worker;
 
 pub use assignment::{Assignment, Precision};
 pub use deviations::{Deviations, DeviationsPass};
-pub use engine::{Engine, Pass, Source};
+pub(crate) use near::probe;
+pub use prepared::PreparedPass;
+pub use request::Pass;
+pub(crate) use request::centre_of;
 pub use tally::Tally;
-pub use threads::Threads;
 
 pub(crate) use evaluate::{Wanted, evaluate_rows};
-pub(crate) use order::{all_or_none, merge_in_order};
 #[cfg(feature = "internals")]
 pub(crate) use {
     layout::{Layout, Share},
-    worker::least_exponent,
+    prepared::least_exponent,
 };

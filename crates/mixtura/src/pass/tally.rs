@@ -1,8 +1,9 @@
-//! Holds what a pass brings home: statistics and likelihoods, which add up.
+//! The result of a pass: statistics and likelihoods, which add up.
 
 use serde::{Deserialize, Serialize};
 
 use crate::family::Moments;
+use crate::sweep::Merge;
 
 /// The result of a pass over some rows; merging gives the result over all of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,13 +27,10 @@ impl<M: Moments> Tally<M> {
         Self { weight: 0.0, ln_likelihood: 0.0, ln_best_posterior: 0.0, squared_weights, moments }
     }
 
-    /// Adds the result over other rows of the same pass.
-    pub fn merge(&mut self, other: &Self) {
-        self.weight += other.weight;
-        self.ln_likelihood += other.ln_likelihood;
-        self.ln_best_posterior += other.ln_best_posterior;
-        self.squared_weights.iter_mut().zip(&other.squared_weights).for_each(|(a, b)| *a += b);
-        self.moments.merge(&other.moments);
+    /// Sets all sums but the moments to 0.
+    pub(super) fn clear(&mut self) {
+        (self.weight, self.ln_likelihood, self.ln_best_posterior) = (0.0, 0.0, 0.0);
+        self.squared_weights.fill(0.0);
     }
 
     /// How many equally weighted rows would tell as much of a component: (Σw)²/Σw². Only of labelled rows.
@@ -44,5 +42,15 @@ impl<M: Moments> Tally<M> {
     /// Log-likelihood for each unit of weight.
     pub fn mean_ln_likelihood(&self) -> f64 {
         self.ln_likelihood / self.weight
+    }
+}
+
+impl<M: Moments> Merge for Tally<M> {
+    fn merge(&mut self, later: &Self) {
+        self.weight += later.weight;
+        self.ln_likelihood += later.ln_likelihood;
+        self.ln_best_posterior += later.ln_best_posterior;
+        self.squared_weights.iter_mut().zip(&later.squared_weights).for_each(|(a, b)| *a += b);
+        self.moments.merge(&later.moments);
     }
 }

@@ -3,19 +3,19 @@
 mod builder;
 mod loader;
 mod normalize;
-mod spread;
-mod summary;
 
 use std::borrow::Cow;
 
 pub use builder::RowsBuilder;
 pub(crate) use loader::Loader;
 pub use normalize::Normalization;
-pub(crate) use summary::shorten;
-pub use summary::{FarValue, Summary};
 
 use crate::Error;
 use crate::kernels::{LANES, Lanes};
+use crate::sweep::Summary;
+
+/// Bits kept of a centre, so that subtracting it from values of its size is exact.
+const CENTRE_BITS: u32 = 40;
 
 /// A number type that rows may be kept in; all computation is in `f64`.
 pub trait Scalar: Copy + Default + Send + Sync + 'static + private::Sealed {
@@ -252,7 +252,7 @@ impl<'a> Rows<'a> {
     }
 
     /// A stored value, before any normalization.
-    fn raw(&self, row: usize, column: usize) -> f64 {
+    pub(crate) fn raw(&self, row: usize, column: usize) -> f64 {
         match &self.values {
             Values::F64(storage) => storage.get(row, column, self.n_columns),
             Values::F32(storage) => storage.get(row, column, self.n_columns),
@@ -292,6 +292,11 @@ impl<'a> Rows<'a> {
         rows
     }
 
+    /// Gives picked rows their weights, which may all be 0.
+    pub(crate) fn with_picked_weights(self, weights: Vec<f64>) -> Self {
+        Self { weights: Some(Cow::Owned(weights)), ..self }
+    }
+
     /// The first value that is not finite, in row order, as an error.
     fn check_finite(&self) -> Result<(), Error> {
         let all_finite = match &self.values {
@@ -311,6 +316,11 @@ impl<'a> Rows<'a> {
         }
         Ok(())
     }
+}
+
+/// The number with all but [`CENTRE_BITS`] of its significant bits cleared.
+pub(crate) fn shorten(x: f64) -> f64 {
+    f64::from_bits(x.to_bits() & !((1 << (53 - CENTRE_BITS)) - 1))
 }
 
 impl<T: Scalar> Storage<'_, T> {

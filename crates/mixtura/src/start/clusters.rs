@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use crate::family::Floor;
-use crate::pass::Source;
 use crate::random::{Address, Generator, below, uniform};
+use crate::sweep::{Engine, Source};
 use crate::{Error, Rows};
 
 /// Rounds of k-means after seeding; a start need not be converged.
@@ -19,7 +19,7 @@ const POINTS_AT_A_TIME: usize = 256;
 const CANDIDATE_WORK: usize = 400_000_000;
 
 /// Rows that a start of K components in D dimensions looks at.
-pub(super) fn sample_size(n_components: usize, n_columns: usize) -> usize {
+pub(crate) fn sample_size(n_components: usize, n_columns: usize) -> usize {
     LEAST_SAMPLE.max(20 * n_components).max(ROWS_PER_PARAMETER * n_components * (n_columns + 1))
 }
 
@@ -29,7 +29,7 @@ pub(super) fn sample_size(n_components: usize, n_columns: usize) -> usize {
 /// each centre, on columns divided by their robust scale. Cost O(n K D) for a sample of n rows, a
 /// few times.
 pub(super) fn clusters(
-    source: &(impl Source + ?Sized),
+    source: &Source<impl Engine>,
     n_components: usize,
     address: Address,
     floor: &Floor,
@@ -41,7 +41,7 @@ pub(super) fn clusters(
     let mut centres = points.seed(n_components, &mut generator, source)?;
     if centres.len() < n_components * n_columns {
         // The sample has too few distinct rows: take distinct rows of all the data instead.
-        sample = source.gather(&source.distinct(sample_size(n_components, n_columns))?)?;
+        sample = source.pick(&source.distinct(sample_size(n_components, n_columns))?)?;
         points = Points::new(&sample, &source.summary().centre, &floor.scale);
         centres = points.seed(n_components, &mut generator, source)?;
     }
@@ -91,7 +91,7 @@ impl Points {
         &self,
         n_centres: usize,
         generator: &mut Generator,
-        source: &(impl Source + ?Sized),
+        source: &Source<impl Engine>,
     ) -> Result<Vec<f64>, Error> {
         let n_candidates = 2 + (n_centres as f64).ln() as usize;
         let work = self.n() * self.n_columns * n_centres * n_candidates;
@@ -141,7 +141,7 @@ impl Points {
         self.values.chunks_exact(self.n_columns).map(|point| squared_distance(point, centre)).collect()
     }
 
-    fn nearest(&self, centres: &[f64], source: &(impl Source + ?Sized)) -> Result<Vec<u32>, Error> {
+    fn nearest(&self, centres: &[f64], source: &Source<impl Engine>) -> Result<Vec<u32>, Error> {
         let label = |point: &[f64]| {
             let mut best = (f64::INFINITY, 0);
             for (k, centre) in (0..).zip(centres.chunks_exact(self.n_columns)) {
@@ -187,7 +187,7 @@ impl Points {
         labels: &mut [u32],
         n_clusters: usize,
         centres: &[f64],
-        source: &(impl Source + ?Sized),
+        source: &Source<impl Engine>,
     ) -> Result<(), Error> {
         let mut counts = vec![0; n_clusters];
         labels.iter().for_each(|&label| counts[label as usize] += 1);
@@ -218,8 +218,6 @@ fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FullGaussian;
-    use crate::pass::Threads;
     use crate::random::Purpose;
 
     #[test]
@@ -228,7 +226,7 @@ mod tests {
         let rows = Rows::from_slice(&values, 2).unwrap();
         let points = Points::new(&rows, &[0.0, 1.0], &[1.0, 1.0]);
         let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
-        let source = Threads::<FullGaussian>::new(&rows).unwrap();
+        let source = Source::of(&rows).unwrap();
         let centres = points.seed(3, &mut address.item(0), &source).unwrap();
         let labels = points.nearest(&centres, &source).unwrap();
         for (n, label) in labels.iter().enumerate() {
@@ -244,7 +242,7 @@ mod tests {
         let rows = Rows::from_slice(&[1.0, 1.0, 2.0, 2.0], 1).unwrap();
         let points = Points::new(&rows, &[0.0], &[1.0]);
         let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
-        let source = Threads::<FullGaussian>::new(&rows).unwrap();
+        let source = Source::of(&rows).unwrap();
         assert_eq!(points.seed(3, &mut address.item(0), &source).unwrap().len(), 2);
     }
 }

@@ -8,14 +8,13 @@
 //! [`least_weight`].
 //!
 //! ```
-//! use mixtura::pass::Threads;
 //! use mixtura::theory::Proximity;
-//! use mixtura::{FullGaussian, Mixture, Rows};
+//! use mixtura::{FullGaussian, Mixture, Rows, Source};
 //!
 //! let values: Vec<f64> = (0..10_000).map(|n| f64::from(n % 100) / 10.0).collect();
 //! let rows = Rows::from_vec(values, 1)?;
 //! let model = Mixture::new(vec![0.5, 0.5], FullGaussian::new(1, vec![3.0, 7.0], vec![4.0, 4.0])?)?;
-//! let proximity = Proximity::measure(&Threads::new(&rows)?, &model)?;
+//! let proximity = Proximity::measure(&Source::of(&rows)?, &model)?;
 //! let bounds = proximity.bounds(0.001)?;
 //! assert!(bounds.valid[0] && bounds.mean[0] > 5.0 * proximity.typical().mean[0]);
 //! # Ok::<(), mixtura::Error>(())

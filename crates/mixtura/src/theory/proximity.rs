@@ -1,7 +1,8 @@
 //! Measures what the theorems are stated in: spreads, responsibilities, and variances of SEM's update.
 
 use crate::family::{Family, Fate, Floor, Moments};
-use crate::pass::{Assignment, DeviationsPass, Engine, Pass, Precision};
+use crate::pass::{Assignment, DeviationsPass, Pass, centre_of};
+use crate::sweep::{Engine, Source, check_rows};
 use crate::{Error, Mixture};
 
 /// What the theorems are stated in, for some rows and a model.
@@ -48,35 +49,30 @@ impl<F: Family> Proximity<F> {
     /// moments about each component's own mean; without full covariances three for each column. In all about
     /// three rounds of EM (`examples/rounds.rs` with `bounds`; 2.8 to 3.1 for D = 10, 27, 50). Memory as for a
     /// fit. The result has the same bits for any number of threads.
-    pub fn measure(engine: &impl Engine<F>, model: &Mixture<F>) -> Result<Self, Error> {
-        if engine.is_weighted() {
+    pub fn measure<E: Engine>(source: &Source<E>, model: &Mixture<F>) -> Result<Self, Error> {
+        if source.summary().weighted {
             return Err(Error::Weighted { what: "bounds" });
         }
-        let (summary, n_components) = (engine.summary(), model.n_components());
-        let tally = engine.run(&Pass {
-            origin: None,
-            model: model.clone(),
-            centre: summary.centre.clone(),
-            assignment: Assignment::Soft,
-            precision: Precision::Double,
-        })?;
+        check_rows::<F, E>(source)?;
+        let (summary, n_components) = (source.summary(), model.n_components());
+        let tally = source.sweep(&Pass::new(source, model.clone(), Assignment::Soft)?)?;
         let responsibility: Vec<f64> = (0..n_components).map(|k| tally.moments.weight(k)).collect();
         // A component without rows has no update.
         let fates: Vec<Fate> =
             responsibility.iter().map(|&r| if r > 0.0 { Fate::Estimate } else { Fate::Keep }).collect();
-        let (components, _) = model.components.maximize(&tally.moments, &fates, &Floor::new(summary, 0.0, 0.0));
+        let (components, _) = model.components.maximize(&tally.moments, &fates, &Floor::of::<F>(summary, 0.0, 0.0));
         let weights = responsibility.iter().map(|r| r / tally.weight).collect();
         let covariances = F::sample_covariances(&tally.moments).map(|covariances| finite(covariances, &responsibility));
         let spread: Vec<f64> = summary.maximum.iter().zip(&summary.minimum).map(|(max, min)| max - min).collect();
         let unit: Vec<f64> = spread.iter().map(|&spread| power_of_two(spread)).collect();
         let pass = DeviationsPass {
             model: model.clone(),
-            centre: summary.centre.clone(),
+            centre: centre_of::<F, E>(source),
             means: components.centres(),
             covariances,
             unit,
         };
-        let deviations = engine.deviations(&pass)?;
+        let deviations = source.sweep(&pass)?;
         let (n, unit) = (spread.len(), &pass.unit);
         let tau = (0..n_components)
             .flat_map(|k| (0..n).map(move |d| (k, d)))

@@ -1,10 +1,10 @@
 //! Checks that certified single precision draws, bit for bit, the labels of double precision.
 
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{artificial, rounds, started};
+use crate::{artificial, fit_rows, rounds, started};
 
 fn pass(
     rows: &Rows<'_>,
@@ -12,12 +12,10 @@ fn pass(
     seed: u64,
     precision: Precision,
 ) -> Tally<impl PartialEq + std::fmt::Debug + use<>> {
-    let engine = Threads::<FullGaussian>::new(rows).unwrap();
+    let source = Source::of(rows).unwrap();
     let address = Address { seed, restart: 0, round: seed, purpose: Purpose::Label };
-    let centre = engine.summary().centre.clone();
-    engine
-        .run(&Pass { origin: None, model: model.clone(), centre, assignment: Assignment::Sampled(address), precision })
-        .unwrap()
+    let pass = Pass::new(&source, model.clone(), Assignment::Sampled(address)).unwrap();
+    source.sweep(&Pass { precision, ..pass }).unwrap()
 }
 
 /// The statistics of a pass are sums over labelled rows in a fixed order: equal bits mean equal labels.
@@ -91,7 +89,7 @@ fn a_fit_is_the_same_in_both_precisions() {
     let (rows, _) = artificial(8000, 6, 5, 19);
     let fit = |precision| {
         let options =
-            Options { algorithm: Algorithm::Sem, precision, result: mixtura::driver::SemResult::Last, ..rounds(30) };
+            rounds(30).algorithm(Algorithm::Sem).precision(precision).result(mixtura::driver::SemResult::Last);
         fit_rows(&rows, 5, &Start::Random, &options).unwrap()
     };
     let (narrow, wide) = (fit(Precision::Certified), fit(Precision::Double));

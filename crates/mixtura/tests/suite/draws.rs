@@ -1,10 +1,10 @@
 //! Checks that a round of SEM is an exact draw, and that its update is the complete-data maximum.
 
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Threads};
+use mixtura::pass::{Assignment, Pass, Precision};
 use mixtura::random::{Address, Purpose};
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{artificial, assert_models_close, reference, rounds, started};
+use crate::{artificial, assert_models_close, fit_rows, reference, rounds, started};
 
 /// The label that the draw of a row gives, from the plain version's posteriors.
 pub(crate) fn labels(posteriors: &[Vec<f64>], address: Address) -> Vec<usize> {
@@ -26,13 +26,13 @@ fn given_the_labels_the_update_is_the_complete_data_maximum() {
         let initial = started(&rows, 3, &Start::KmeansPlusPlus, 0);
         let (posteriors, _) = reference::posteriors(&rows, &initial);
         let labels = match algorithm {
-            Algorithm::Cem => initial.labels(&rows, 0..3000).unwrap().iter().map(|&l| l as usize).collect(),
+            Algorithm::Cem => initial.labels_in(&rows, 0..3000).unwrap().iter().map(|&l| l as usize).collect(),
             _ => labels(&posteriors, Address { seed, restart: 0, round: 0, purpose: Purpose::Label }),
         };
         let one_hot: Vec<Vec<f64>> =
             labels.iter().map(|&label| (0..3).map(|k| f64::from(u8::from(k == label))).collect()).collect();
         let expected = reference::maximum(&rows, &one_hot);
-        let options = Options { algorithm, seed, result: mixtura::driver::SemResult::Last, ..rounds(1) };
+        let options = rounds(1).algorithm(algorithm).seed(seed).result(mixtura::driver::SemResult::Last);
         let found = fit_rows(&rows, 3, &Start::Model(initial), &options).unwrap();
         assert_models_close(&found.model, &expected, 1e-12);
     }
@@ -78,16 +78,9 @@ fn drawn_label(rows: &Rows<'_>, model: &Mixture<FullGaussian>, n: usize, address
     let mut weights = vec![0.0; rows.n_rows()];
     weights[n] = 0.5; // fractional, so that the row keeps one label
     let rows = rows.clone().with_weights(weights).unwrap();
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let centre = engine.summary().centre.clone();
-    let pass = Pass {
-        origin: None,
-        model: model.clone(),
-        centre,
-        assignment: Assignment::Sampled(address),
-        precision: Precision::default(),
-    };
-    let tally = engine.run(&pass).unwrap();
+    let source = Source::of(&rows).unwrap();
+    let pass = Pass::new(&source, model.clone(), Assignment::Sampled(address)).unwrap();
+    let tally = source.sweep(&Pass { precision: Precision::default(), ..pass }).unwrap();
     (0..3).find(|&k| mixtura::family::Moments::weight(&tally.moments, k) > 0.0).unwrap()
 }
 
@@ -96,7 +89,7 @@ fn different_seeds_and_rounds_draw_differently() {
     let (rows, _) = artificial(500, 2, 3, 10);
     let initial = started(&rows, 3, &Start::KmeansPlusPlus, 0);
     let fit = |seed, n| {
-        let options = Options { algorithm: Algorithm::Sem, seed, ..rounds(n) };
+        let options = rounds(n).algorithm(Algorithm::Sem).seed(seed);
         fit_rows(&rows, 3, &Start::Model(initial.clone()), &options).unwrap().model
     };
     assert_ne!(fit(0, 1), fit(1, 1));

@@ -4,10 +4,9 @@ use std::sync::Mutex;
 
 use mixtura::driver::{EventKind, Observer, Quiet};
 use mixtura::family::{Family, Floor};
-use mixtura::pass::Threads;
-use mixtura::rows::{FarValue, Summary};
+use mixtura::sweep::{FarValue, Summary};
 use mixtura::{
-    Algorithm, DiagonalGaussian, Fit, FullGaussian, Options, Rows, SphericalGaussian, Start, TiedGaussian, fit,
+    Algorithm, DiagonalGaussian, Fit, FullGaussian, Options, Rows, Source, SphericalGaussian, Start, TiedGaussian, fit,
 };
 use proptest::prelude::*;
 
@@ -20,7 +19,7 @@ fn normal(n: usize, seed: u64) -> Vec<f64> {
 }
 
 fn fitted<F: Family>(rows: &Rows<'_>, n_components: usize, options: &Options) -> Fit<F> {
-    fit(&Threads::<F>::new(rows).unwrap(), n_components, &Start::KmeansPlusPlus, options, &Quiet).unwrap()
+    fit(&Source::of(rows).unwrap(), n_components, &Start::<F>::KmeansPlusPlus, options, &Quiet).unwrap()
 }
 
 /// The mean log-likelihood of one Gaussian without correlations at its maximum, all columns of one variance or each
@@ -43,7 +42,7 @@ fn without_correlations(values: &[f64], n_columns: usize, is_spherical: bool) ->
 fn one_far_row<F: Family>(rows: &Rows<'_>, values: &[f64], is_spherical: bool) {
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         for regularization in [1e-9, 0.0] {
-            let options = Options { algorithm, regularization, ..Options::default() };
+            let options = Options::default().algorithm(algorithm).regularization(regularization);
             let fit = fitted::<F>(rows, 1, &options);
             let expected = without_correlations(values, rows.n_columns(), is_spherical);
             // Correlations may be kept where they can be resolved, and only raise it.
@@ -75,8 +74,8 @@ fn one_far_row_kept_the_previous_covariance() {
         one_far_row::<SphericalGaussian>(rows, values, true);
     }
     let dropped = |events: &[mixtura::driver::Event]| events.iter().any(|e| e.kind == EventKind::CorrelationsDropped);
-    assert!(dropped(&fitted::<FullGaussian>(&plain, 1, &Options::default()).events));
-    assert!(dropped(&fitted::<TiedGaussian>(&plain, 1, &Options::default()).events));
+    assert!(dropped(&fitted::<FullGaussian>(&plain, 1, &crate::em()).events));
+    assert!(dropped(&fitted::<TiedGaussian>(&plain, 1, &crate::em()).events));
 }
 
 /// One column without variance kept all others from being estimated.
@@ -84,7 +83,7 @@ fn one_far_row_kept_the_previous_covariance() {
 fn a_column_without_variance_keeps_only_its_own_previous_variance() {
     let values: Vec<f64> = normal(200, 2).into_iter().flat_map(|x| [10.0 * x, 7.0]).collect();
     let rows = Rows::from_slice(&values, 2).unwrap();
-    let options = Options { regularization: 0.0, ..Options::default() };
+    let options = crate::em().regularization(0.0);
     let column: Vec<f64> = values.iter().step_by(2).copied().collect();
     let mean = column.iter().sum::<f64>() / 200.0;
     let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 200.0;
@@ -102,7 +101,7 @@ fn a_column_without_variance_keeps_only_its_own_previous_variance() {
 #[test]
 fn fill_values_raised_the_floor_of_all_components() {
     let mut values = normal(2 * 1000, 3);
-    let clean = fitted::<FullGaussian>(&Rows::from_slice(&values, 2).unwrap(), 1, &Options::default());
+    let clean = fitted::<FullGaussian>(&Rows::from_slice(&values, 2).unwrap(), 1, &crate::em());
     values.extend([1e16, 1e16, 1e16, 1e16]);
     let rows = Rows::from_slice(&values, 2).unwrap();
     let check = |name: &str, weights: &[f64], covariance: &dyn Fn(usize) -> Vec<f64>| {
@@ -113,7 +112,7 @@ fn fill_values_raised_the_floor_of_all_components() {
         }
     };
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
-        let options = Options { algorithm, ..Options::default() };
+        let options = Options::default().algorithm(algorithm);
         let full = fitted::<FullGaussian>(&rows, 2, &options);
         check("full", &full.model.weights, &|k| full.model.components.covariance(k).to_vec());
         let diagonal = fitted::<DiagonalGaussian>(&rows, 2, &options);
@@ -162,9 +161,9 @@ impl Observer for Likelihoods {
 /// adds (5.8e-11/3.2e-5)²/2 for each column, which is less.
 fn check_monotone<F: Family>(rows: &Rows<'_>, n_components: usize, seed: u64, what: &str) {
     let seen = Likelihoods::default();
-    let options = Options { seed, ..rounds(30) };
-    let engine = Threads::<F>::new(rows).unwrap();
-    let fit = fit(&engine, n_components, &Start::KmeansPlusPlus, &options, &seen).unwrap();
+    let options = rounds(30).seed(seed);
+    let engine = Source::of(rows).unwrap();
+    let fit = fit(&engine, n_components, &Start::<FullGaussian>::KmeansPlusPlus, &options, &seen).unwrap();
     let likelihoods = seen.0.into_inner().unwrap();
     let repairs: Vec<_> = fit.events.iter().filter(|event| event.kind.is_repair()).collect();
     let slack_at_floor = rows.n_columns() as f64 * f64::EPSILON / 1e-9;
@@ -182,7 +181,7 @@ fn check_monotone<F: Family>(rows: &Rows<'_>, n_components: usize, seed: u64, wh
         );
     }
     // What is returned is what its likelihood says.
-    let score = fit.model.score(rows).unwrap().mean_log_likelihood;
+    let score = fit.model.score(rows).unwrap().mean_ln_likelihood;
     assert!((score - fit.mean_ln_likelihood).abs() <= 1e-12 * score.abs().max(1.0), "{what}");
 }
 
@@ -217,25 +216,25 @@ fn components_of_too_few_rows_or_at_the_floor_were_not_told_of() {
         events.iter().filter(|event| is_meant(event.kind)).map(|event| (event.kind, event.component)).collect()
     };
     let wide = Rows::from_vec(normal(40 * 90, 5), 90).unwrap();
-    let fit = fitted::<FullGaussian>(&wide, 1, &Options::default());
+    let fit = fitted::<FullGaussian>(&wide, 1, &crate::em());
     assert_eq!(kinds(&fit.events), [(EventKind::OnFloor, Some(0)), (EventKind::FewRows, Some(0))]);
-    let fit = fitted::<TiedGaussian>(&wide, 1, &Options::default());
+    let fit = fitted::<TiedGaussian>(&wide, 1, &crate::em());
     assert_eq!(kinds(&fit.events), [(EventKind::OnFloor, Some(0))]);
-    let fit = fitted::<DiagonalGaussian>(&wide, 1, &Options::default());
+    let fit = fitted::<DiagonalGaussian>(&wide, 1, &crate::em());
     assert_eq!(kinds(&fit.events), []);
     // A component that holds one row is at the floor in all columns; the other is sound.
     let mut values = normal(2 * 300, 6);
     values.extend([1e3, 1e3]);
     let rows = Rows::from_vec(values, 2).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Cem] {
-        let fit = fitted::<DiagonalGaussian>(&rows, 2, &Options { algorithm, ..Options::default() });
+        let fit = fitted::<DiagonalGaussian>(&rows, 2, &Options::default().algorithm(algorithm));
         let k = Some(usize::from(fit.model.weights[0] > fit.model.weights[1]));
         assert!(kinds(&fit.events).contains(&(EventKind::FewRows, k)), "{algorithm:?} {:?}", fit.events);
         assert!(kinds(&fit.events).iter().all(|(_, component)| *component == k));
     }
     // Constant columns are told of in another way, and plain data have nothing to tell.
     let values: Vec<f64> = normal(2 * 300, 7).chunks_exact(2).flat_map(|row| [row[0], 7.0, row[1]]).collect();
-    let fit = fitted::<FullGaussian>(&Rows::from_vec(values, 3).unwrap(), 2, &Options::default());
+    let fit = fitted::<FullGaussian>(&Rows::from_vec(values, 3).unwrap(), 2, &crate::em());
     assert_eq!(kinds(&fit.events), []);
 }
 
@@ -245,7 +244,7 @@ fn the_least_deviation_of_a_component_is_that_of_its_own_values() {
     let mut values = normal(100, 8);
     values.push(1e16);
     let rows = Rows::from_slice(&values, 1).unwrap();
-    let floor = Floor::new(&Summary::of(&rows).unwrap(), 1e-9, 0.0);
+    let floor = Floor::of::<FullGaussian>(&Summary::of(&rows).unwrap(), 1e-9, 0.0);
     assert_eq!(floor.least_about(&[0.5]), floor.least);
     assert!(floor.least_about(&[1e16])[0] > 1.0);
 }

@@ -22,8 +22,9 @@ mod theory;
 mod trajectory;
 mod weighted;
 
+use mixtura::driver::Quiet;
 use mixtura::generate::Artificial;
-use mixtura::{FullGaussian, Mixture, Options, Rows, Start};
+use mixtura::{Algorithm, Error, Fit, FullGaussian, Mixture, Options, Rows, Source, Start, fit};
 
 /// Rows of an artificial mixture, and the mixture.
 pub(crate) fn artificial(
@@ -38,9 +39,24 @@ pub(crate) fn artificial(
     (Rows::from_vec(values, n_columns).unwrap(), model)
 }
 
-/// Exactly so many rounds.
+/// Fits rows in memory.
+pub(crate) fn fit_rows(
+    rows: &Rows<'_>,
+    n_components: usize,
+    start: &Start<FullGaussian>,
+    options: &Options,
+) -> Result<Fit<FullGaussian>, Error> {
+    fit(&Source::of(rows)?, n_components, start, options, &Quiet)
+}
+
+/// The default options, but EM.
+pub(crate) fn em() -> Options {
+    Options::default().algorithm(Algorithm::Em)
+}
+
+/// Exactly so many rounds of EM.
 pub(crate) fn rounds(rounds: u64) -> Options {
-    Options { rounds, tolerance: 0.0, ..Options::default() }
+    em().rounds(rounds).tolerance(0.0)
 }
 
 /// The model that a fit starts from.
@@ -50,7 +66,7 @@ pub(crate) fn started(
     start: &Start<FullGaussian>,
     seed: u64,
 ) -> Mixture<FullGaussian> {
-    mixtura::fit_rows(rows, n_components, start, &Options { seed, ..rounds(0) }).unwrap().model
+    fit_rows(rows, n_components, start, &rounds(0).seed(seed)).unwrap().model
 }
 
 /// Asserts that two numbers agree to a relative error, or absolutely where both are below `scale`.

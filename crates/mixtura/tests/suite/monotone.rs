@@ -3,8 +3,7 @@
 use std::sync::Mutex;
 
 use mixtura::driver::{EventKind, Observer};
-use mixtura::pass::Threads;
-use mixtura::{FullGaussian, Options, Rows, Start, fit};
+use mixtura::{FullGaussian, Options, Rows, Source, Start, fit};
 use proptest::prelude::*;
 
 use crate::{artificial, rounds};
@@ -29,7 +28,7 @@ fn slack_at_floor(n_columns: usize) -> f64 {
 
 fn check(rows: &Rows<'_>, n_components: usize, start: &Start<FullGaussian>, options: &Options) {
     let seen = Likelihoods::default();
-    let fit = fit(&Threads::new(rows).unwrap(), n_components, start, options, &seen).unwrap();
+    let fit = fit(&Source::of(rows).unwrap(), n_components, start, options, &seen).unwrap();
     let likelihoods = seen.0.into_inner().unwrap();
     assert!(likelihoods.iter().all(|l| l.is_finite()));
     // Only rounds in which a repair may have happened are exempt, not the whole fit.
@@ -57,7 +56,7 @@ proptest! {
     ) {
         let (rows, _) = artificial(n_rows, n_columns, n_components, seed);
         let start = if random { Start::Random } else { Start::KmeansPlusPlus };
-        check(&rows, n_components, &start, &Options { seed, ..rounds(40) });
+        check(&rows, n_components, &start, &rounds(40).seed(seed));
     }
 }
 

@@ -2,27 +2,35 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use mixtura::driver::{Observer, Quiet, Run, State, Termination};
-use mixtura::family::Floor;
-use mixtura::pass::{Source, Threads};
+use mixtura::driver::{Observer, Problem, Quiet, Termination};
 use mixtura::theory::Proximity;
-use mixtura::{Algorithm, Error, FullGaussian, Options, Start, fit};
+use mixtura::{Algorithm, Error, FullGaussian, Options, Source, Start, fit};
 
 use crate::{artificial, rounds};
 
-/// Says stop from the so-manyth question on, and counts the questions.
+/// Says stop from a certain question on, and counts the questions.
 struct AfterQuestions {
     limit: usize,
     asked: AtomicUsize,
+    counts: AtomicBool,
 }
 
 impl AfterQuestions {
     fn new(limit: usize) -> Self {
-        Self { limit, asked: AtomicUsize::new(0) }
+        Self { limit, asked: AtomicUsize::new(0), counts: AtomicBool::new(true) }
+    }
+
+    /// One that does not count, and never says stop, before it is started.
+    fn paused(limit: usize) -> Self {
+        Self { counts: AtomicBool::new(false), ..Self::new(limit) }
+    }
+
+    fn start(&self) {
+        self.counts.store(true, Ordering::Relaxed);
     }
 
     fn is_stopped(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) >= self.limit
+        self.counts.load(Ordering::Relaxed) && self.asked.fetch_add(1, Ordering::Relaxed) >= self.limit
     }
 
     fn n_asked(&self) -> usize {
@@ -30,11 +38,13 @@ impl AfterQuestions {
     }
 }
 
-/// Remembers the likelihoods of models that were evaluated.
-#[derive(Default)]
-struct Seen(std::sync::Mutex<Vec<f64>>);
+/// Remembers the likelihoods of models that were evaluated, and starts counting questions with the first pass.
+struct Seen<'a>(std::sync::Mutex<Vec<f64>>, &'a AfterQuestions);
 
-impl Observer for Seen {
+impl Observer for Seen<'_> {
+    fn pass_started(&self, _restart: u64, _round: u64) {
+        self.1.start();
+    }
     fn evaluated(&self, _restart: u64, _round: u64, likelihood: f64) {
         self.0.lock().unwrap().push(likelihood);
     }
@@ -46,9 +56,9 @@ fn a_pass_that_is_stopped_half_way_ends_the_fit_with_the_best_model_so_far() {
     let (rows, _) = artificial(10_240, 2, 3, 201);
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         let start = Start::Model(crate::started(&rows, 3, &Start::Random, 0));
-        let stop = AfterQuestions::new(1 + 2 * 11 + 4);
-        let engine = Threads::<FullGaussian>::new(&rows).unwrap().with_stop(|| stop.is_stopped());
-        let (seen, options) = (Seen::default(), Options { algorithm, ..rounds(100) });
+        let stop = AfterQuestions::paused(2 * 11 + 4);
+        let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
+        let (seen, options) = (Seen(std::sync::Mutex::default(), &stop), rounds(100).algorithm(algorithm));
         let fit = fit(&engine, 3, &start, &options, &seen).unwrap();
         assert_eq!((fit.termination, fit.rounds), (Termination::Interrupted, 2), "{algorithm:?}");
         let seen = seen.0.into_inner().unwrap();
@@ -57,7 +67,7 @@ fn a_pass_that_is_stopped_half_way_ends_the_fit_with_the_best_model_so_far() {
         assert_eq!(fit.mean_ln_likelihood, best);
         // Single precision may be off by its bound, which is far below 1e-6 here.
         let score = fit.model.score(&rows).unwrap();
-        assert!((score.mean_log_likelihood - best).abs() < 1e-6);
+        assert!((score.mean_ln_likelihood - best).abs() < 1e-6);
         assert_eq!((fit.restarts_asked, fit.restarts_ended, fit.restarts.len()), (1, 0, 1));
     }
 }
@@ -65,30 +75,34 @@ fn a_pass_that_is_stopped_half_way_ends_the_fit_with_the_best_model_so_far() {
 #[test]
 fn a_run_that_was_stopped_in_a_pass_goes_on_with_the_same_bits() {
     let (rows, _) = artificial(5000, 3, 4, 202);
-    let plain = Threads::<FullGaussian>::new(&rows).unwrap();
+    let plain = Source::of(&rows).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Auto] {
-        let options = Options { algorithm, ..rounds(14) };
-        let whole = fit(&plain, 4, &Start::Random, &options, &Quiet).unwrap();
+        let options = rounds(14).algorithm(algorithm);
+        let whole = fit(&plain, 4, &Start::<FullGaussian>::Random, &options, &Quiet).unwrap();
         let first = crate::started(&rows, 4, &Start::Random, 0);
-        let stop = AfterQuestions::new(6 * 6 + 3);
-        let engine = Threads::<FullGaussian>::new(&rows).unwrap().with_stop(|| stop.is_stopped());
-        let mut run = Run::new(State::new(first, 0, Floor::new(engine.summary(), 1e-9, 0.0)));
-        run.go(&engine, &options, &Quiet).unwrap();
-        assert_eq!((run.termination(), run.state().round), (Termination::Interrupted, 6));
-        let mut run = Run::new(run.state().clone());
-        run.go(&plain, &options, &Quiet).unwrap();
-        assert_eq!(run.result(), (&whole.model, whole.mean_ln_likelihood));
+        let stop = AfterQuestions::paused(6 * 6 + 3);
+        let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
+        let problem =
+            |source| Problem::<FullGaussian, _>::new(source, 4, Start::Model(first.clone()), options.clone()).unwrap();
+        let stopped = problem(&engine);
+        let mut run = stopped.run_from(first.clone(), 0);
+        stop.start();
+        run.go(&stopped, &Quiet).unwrap();
+        assert_eq!((run.termination(), run.state().round), (Some(Termination::Interrupted), 6));
+        run.go(&problem(&plain), &Quiet).unwrap();
+        let answer = run.answer().unwrap();
+        assert_eq!((&answer.model, answer.mean_ln_likelihood), (&whole.model, whole.mean_ln_likelihood));
     }
 }
 
 #[test]
 fn a_fit_stopped_before_any_model_was_evaluated_is_an_error() {
     let (rows, _) = artificial(10_240, 2, 3, 203);
-    for start in [Start::KmeansPlusPlus, Start::Random, Start::ShortEm] {
+    for start in [Start::<FullGaussian>::KmeansPlusPlus, Start::Random, Start::ShortEm] {
         for limit in [0, 1, 5] {
             let stop = AfterQuestions::new(limit);
-            let engine = Threads::<FullGaussian>::new(&rows).unwrap().with_stop(|| stop.is_stopped());
-            let options = Options { restarts: 3, ..rounds(100) };
+            let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
+            let options = rounds(100).restarts(3);
             assert_eq!(fit(&engine, 3, &start, &options, &Quiet).unwrap_err(), Error::Interrupted);
             // A few questions while all threads and restarts hear of it, and no more.
             assert!(stop.n_asked() < limit + 30, "{start:?} {limit}: {}", stop.n_asked());
@@ -101,10 +115,11 @@ fn a_fit_stopped_before_any_model_was_evaluated_is_an_error() {
 fn a_start_with_many_components_was_deaf_to_a_stop() {
     let (rows, _) = artificial(12_000, 2, 3, 204);
     for start in [Start::KmeansPlusPlus, Start::ShortEm] {
-        let stop = AfterQuestions::new(40);
-        let engine = Threads::<FullGaussian>::new(&rows).unwrap().with_stop(|| stop.is_stopped());
-        let floor = Floor::new(engine.summary(), 1e-9, 0.0);
-        let found = start.first_model(&engine, 500, (0, 0), &floor);
+        let stop = AfterQuestions::paused(40);
+        let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
+        let problem = Problem::<FullGaussian, _>::new(&engine, 500, start.clone(), Options::default()).unwrap();
+        stop.start();
+        let found = problem.first_model(0);
         assert_eq!(found.unwrap_err(), Error::Interrupted);
         assert!(stop.n_asked() < 60, "{start:?}: {}", stop.n_asked());
     }
@@ -147,10 +162,10 @@ fn restarts_side_by_side_were_all_begun_after_a_stop() {
             begun: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         };
-        let engine = Threads::<FullGaussian>::new(&rows).unwrap().with_stop(|| observer.stop.load(Ordering::Relaxed));
-        let options = Options { restarts: 1000, ..rounds(4) };
+        let engine = Source::of(&rows).unwrap().with_stop(|| observer.stop.load(Ordering::Relaxed));
+        let options = rounds(4).restarts(1000);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let fit = pool.install(|| fit(&engine, 3, &Start::Random, &options, &observer)).unwrap();
+        let fit = pool.install(|| fit(&engine, 3, &Start::<FullGaussian>::Random, &options, &observer)).unwrap();
         assert_eq!((fit.termination, fit.restarts_asked), (Termination::Interrupted, 1000));
         // The seven that ended before the stop; the eighth saw it when it was at its end.
         assert!((7..=7 + threads as u64).contains(&fit.restarts_ended), "{}", fit.restarts_ended);
@@ -167,12 +182,12 @@ fn the_sweep_for_the_theorems_and_a_score_can_be_stopped() {
     // The first sweep asks ten times, the second once for each chunk.
     for limit in [4, 14] {
         let stop = AfterQuestions::new(limit);
-        let engine = Threads::<FullGaussian>::new(&rows).unwrap().with_stop(|| stop.is_stopped());
+        let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
         assert_eq!(Proximity::measure(&engine, &model).unwrap_err(), Error::Interrupted);
     }
     let stop = AfterQuestions::new(4);
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap().with_stop(|| stop.is_stopped());
-    assert_eq!(model.score_with(&engine).unwrap_err(), Error::Interrupted);
-    let plain = Threads::new(&rows).unwrap();
-    assert_eq!(model.score_with(&plain).unwrap(), model.score(&rows).unwrap());
+    let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
+    assert_eq!(model.score_source(&engine).unwrap_err(), Error::Interrupted);
+    let plain = Source::of(&rows).unwrap();
+    assert_eq!(model.score_source(&plain).unwrap(), model.score(&rows).unwrap());
 }

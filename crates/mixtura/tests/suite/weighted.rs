@@ -2,11 +2,11 @@
 
 use mixtura::driver::EventKind;
 use mixtura::family::Moments;
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{artificial, assert_models_close, reference, rounds, started};
+use crate::{artificial, assert_models_close, fit_rows, reference, rounds, started};
 
 fn repeated(rows: &Rows<'_>, weights: &[f64]) -> Rows<'static> {
     let values =
@@ -22,7 +22,7 @@ fn weighted_rows_are_repeated_rows() {
     let weighted = rows.with_weights(weights).unwrap();
     let initial = started(&repeated, 3, &Start::KmeansPlusPlus, 0);
     for algorithm in [Algorithm::Em, Algorithm::Cem] {
-        let options = Options { algorithm, ..rounds(10) };
+        let options = rounds(10).algorithm(algorithm);
         let a = fit_rows(&weighted, 3, &Start::Model(initial.clone()), &options).unwrap();
         let b = fit_rows(&repeated, 3, &Start::Model(initial.clone()), &options).unwrap();
         assert_models_close(&a.model, &b.model, 1e-10);
@@ -43,18 +43,10 @@ fn fractional_weights_weight_the_statistics_of_em() {
 }
 
 fn sampled(rows: &Rows<'_>, model: &Mixture<FullGaussian>, seed: u64) -> Tally<impl Moments> {
-    let engine = Threads::<FullGaussian>::new(rows).unwrap();
+    let source = Source::of(rows).unwrap();
     let address = Address { seed, restart: 0, round: 0, purpose: Purpose::Label };
-    let centre = engine.summary().centre.clone();
-    engine
-        .run(&Pass {
-            origin: None,
-            model: model.clone(),
-            centre,
-            assignment: Assignment::Sampled(address),
-            precision: Precision::default(),
-        })
-        .unwrap()
+    let pass = Pass::new(&source, model.clone(), Assignment::Sampled(address)).unwrap();
+    source.sweep(&Pass { precision: Precision::default(), ..pass }).unwrap()
 }
 
 /// A row that counts 7 (split draw by draw) or 1000 times (split by binomials): mean and variance of
@@ -94,7 +86,7 @@ fn fractional_weights_go_with_the_label_and_are_noticed() {
     let (rows, _) = artificial(300, 2, 2, 84);
     let weights: Vec<f64> = (0..300).map(|n| 0.5 + f64::from(n % 3)).collect();
     let rows = rows.with_weights(weights).unwrap();
-    let options = Options { algorithm: Algorithm::Sem, ..rounds(5) };
+    let options = rounds(5).algorithm(Algorithm::Sem);
     let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &options).unwrap();
     assert!(fit.events.iter().any(|event| event.kind == EventKind::FractionalWeights));
     let whole = Rows::from_slice(&[1.0, 2.0, 4.0, 8.0], 1).unwrap().with_weights(vec![2.0; 4]).unwrap();
@@ -110,7 +102,7 @@ fn rows_of_weight_zero_might_as_well_not_be_there() {
     let weighted = rows.with_weights(weights).unwrap();
     let initial = started(&kept, 2, &Start::KmeansPlusPlus, 0);
     for algorithm in [Algorithm::Em, Algorithm::Cem] {
-        let options = Options { algorithm, ..rounds(8) };
+        let options = rounds(8).algorithm(algorithm);
         let a = fit_rows(&weighted, 2, &Start::Model(initial.clone()), &options).unwrap();
         let b = fit_rows(&kept, 2, &Start::Model(initial.clone()), &options).unwrap();
         assert_models_close(&a.model, &b.model, 1e-11);
@@ -123,7 +115,7 @@ fn counts_beyond_all_whole_numbers_go_with_the_label() {
     let mut weights = vec![1.0; 50];
     weights[0] = 1e20;
     let rows = rows.with_weights(weights).unwrap();
-    let options = Options { algorithm: Algorithm::Sem, ..rounds(20) };
+    let options = rounds(20).algorithm(Algorithm::Sem);
     let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &options).unwrap();
     assert!((fit.model.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     assert!(fit.events.iter().any(|event| event.kind == EventKind::FractionalWeights));

@@ -1,11 +1,10 @@
 //! Draws many updates of SEM from fixed models and counts how often the theorems' statements hold.
 
 use mixtura::driver::SemResult;
-use mixtura::pass::Threads;
 use mixtura::theory::Proximity;
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{artificial, rounds};
+use crate::{artificial, fit_rows, rounds};
 
 /// How often the differences of one kind stayed within a multiple of something, for each statement.
 struct Count {
@@ -47,7 +46,7 @@ struct Coverage {
 
 /// Draws SEM's update of a model again and again.
 fn coverage(rows: &Rows<'_>, model: &Mixture<FullGaussian>, delta: f64, n_draws: u32) -> Coverage {
-    let proximity = Proximity::measure(&Threads::new(rows).unwrap(), model).unwrap();
+    let proximity = Proximity::measure(&Source::of(rows).unwrap(), model).unwrap();
     let bounds = proximity.bounds(delta).unwrap();
     assert!(bounds.valid.iter().all(|valid| *valid));
     let typical = proximity.typical();
@@ -56,8 +55,7 @@ fn coverage(rows: &Rows<'_>, model: &Mixture<FullGaussian>, delta: f64, n_draws:
     let em = parameters(&proximity.update);
     let mut counts = [0, 1, 2].map(|kind| [0; 3].map(|_: u32| Count::new(em[kind].len())));
     for seed in 0..u64::from(n_draws) {
-        let options =
-            Options { algorithm: Algorithm::Sem, result: SemResult::Last, regularization: 0.0, seed, ..rounds(1) };
+        let options = rounds(1).algorithm(Algorithm::Sem).result(SemResult::Last).regularization(0.0).seed(seed);
         let sem = fit_rows(rows, model.n_components(), &Start::Model(model.clone()), &options).unwrap();
         assert!(sem.events.is_empty());
         for (kind, sem) in parameters(&sem.model).iter().enumerate() {

@@ -2,9 +2,8 @@
 
 mod coverage;
 
-use mixtura::pass::{Engine, Threads};
 use mixtura::theory::{Proximity, lambda_weight, least_weight};
-use mixtura::{DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, TiedGaussian};
+use mixtura::{DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, Source, TiedGaussian};
 
 use crate::{artificial, assert_close, reference};
 
@@ -47,7 +46,7 @@ fn assert_all_close(found: &[f64], expected: &[f64], tolerance: f64) {
 }
 
 fn measure(rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Proximity<FullGaussian> {
-    Proximity::measure(&Threads::new(rows).unwrap(), model).unwrap()
+    Proximity::measure(&Source::of(rows).unwrap(), model).unwrap()
 }
 
 #[test]
@@ -185,11 +184,11 @@ fn demands_are_met_by_as_many_rows() {
 #[test]
 fn other_families_have_weights_and_means_only() {
     let (rows, model) = artificial(3000, 3, 2, 3);
-    let posteriors_of = |model: &Mixture<DiagonalGaussian>| model.posteriors(&rows, 0..3000).unwrap();
+    let posteriors_of = |model: &Mixture<DiagonalGaussian>| model.posteriors_in(&rows, 0..3000).unwrap();
     let means = model.components.mean(0).iter().chain(model.components.mean(1)).copied().collect::<Vec<_>>();
     let diagonal =
         Mixture::new(vec![0.4, 0.6], DiagonalGaussian::new(3, means.clone(), vec![20.0; 6]).unwrap()).unwrap();
-    let found = Proximity::measure(&Threads::new(&rows).unwrap(), &diagonal).unwrap();
+    let found = Proximity::measure(&Source::of(&rows).unwrap(), &diagonal).unwrap();
     let posteriors: Vec<Vec<f64>> = posteriors_of(&diagonal).chunks(2).map(<[f64]>::to_vec).collect();
     let update = reference::maximum(&rows, &posteriors);
     let update_means: Vec<f64> = (0..2).flat_map(|k| update.components.mean(k).to_vec()).collect();
@@ -201,12 +200,12 @@ fn other_families_have_weights_and_means_only() {
     (0..3).for_each(|d| identity[d * 4] = 20.0);
     let tied = Mixture::new(vec![0.4, 0.6], TiedGaussian::new(3, means, identity).unwrap()).unwrap();
     // The same densities as above, so the same quantities.
-    assert_all_close(&Proximity::measure(&Threads::new(&rows).unwrap(), &tied).unwrap().tau, &expected.tau, 1e-9);
+    assert_all_close(&Proximity::measure(&Source::of(&rows).unwrap(), &tied).unwrap().tau, &expected.tau, 1e-9);
 
     let counts: Vec<f64> = (0..2000).map(|n| f64::from(n % 7 + n % 3)).collect();
     let counts = Rows::from_vec(counts, 1).unwrap();
     let poisson = Mixture::new(vec![0.5, 0.5], Poisson::new(1, vec![2.0, 6.0]).unwrap()).unwrap();
-    let found = Proximity::measure(&Threads::new(&counts).unwrap(), &poisson).unwrap();
+    let found = Proximity::measure(&Source::of(&counts).unwrap(), &poisson).unwrap();
     assert!(found.bounds(0.01).unwrap().mean[0] > found.typical().mean[0]);
 }
 
@@ -244,7 +243,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 fn weighted_rows_are_refused_and_components_without_rows_have_no_bound() {
     let (rows, model) = artificial(500, 2, 2, 19);
     let weighted = rows.gather(&(0..500).collect::<Vec<_>>()).with_weights(vec![2.0; 500]).unwrap();
-    let engine = Threads::<FullGaussian>::new(&weighted).unwrap();
+    let engine = Source::of(&weighted).unwrap();
     assert_eq!(Proximity::measure(&engine, &model).unwrap_err(), Error::Weighted { what: "bounds" });
     assert!(engine.n_chunks() > 0);
 

@@ -1,7 +1,7 @@
 //! Measures how a column spreads, whatever its extreme values are: quartiles, and a deviation of the values
 //! between two outer quantiles.
 
-use super::Rows;
+use crate::Rows;
 
 /// Distance between the quartiles of a standard normal distribution.
 const NORMAL_QUARTILE_RANGE: f64 = 1.349;

@@ -1,24 +1,20 @@
-//! Summarises columns before a fit: extremes, means, a centre to compute about and a robust scale.
+//! Summarizes columns before a fit: extremes, means, a centre to compute about and a robust scale.
 
-use rand::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Rows;
+use super::picks::{pick, sample};
 use super::spread::Spread;
-use crate::Error;
+use super::{Chunk, Engine, Merge, Prepared, Sweep, Threads};
 use crate::kernels::{InstructionSet, LANES, Lanes};
-use crate::pass::merge_in_order;
-use crate::random::{Address, Purpose, below, uniform};
+use crate::random::{Address, Purpose};
+use crate::rows::shorten;
+use crate::{Error, Rows};
 
-/// Blocks that one step of a summary looks at.
-const BLOCKS_AT_A_TIME: usize = 256;
 /// Rows that robust scales are taken from, at most: a floor needs no more digits.
 const ROWS_FOR_SCALE: usize = 1 << 16;
 /// Up to here every whole number is a floating-point number.
 const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0; // 2^53
-/// Bits kept of a centre, so that subtracting it from values of its size is exact.
-const CENTRE_BITS: u32 = 40;
 /// A value is far if it lies so many times farther from the centre than the outer quantiles do. Heavy tails do not
 /// reach there: of Cauchy's distribution, one row in 10⁷.
 const FAR: f64 = 1e6;
@@ -32,6 +28,8 @@ const MOST_FAR_VALUES: usize = 5;
 pub struct Summary {
     /// Number of rows, those of weight 0 included.
     pub n_rows: usize,
+    /// Whether rows have weights.
+    pub weighted: bool,
     /// Sum of row weights.
     pub total_weight: f64,
     /// Whether every row weight is a whole number, of at most 2⁵³.
@@ -72,26 +70,17 @@ pub struct FarValue {
     pub value: f64,
 }
 
-#[derive(Clone)]
-struct Sweep {
-    weight: f64,
-    minimum: Vec<f64>,
-    maximum: Vec<f64>,
-    minimum_row: Vec<usize>,
-    maximum_row: Vec<usize>,
-    sum: Vec<f64>,
-    squares: Vec<f64>,
-}
-
 impl Summary {
-    /// Sweeps the rows once; refuses columns whose squares leave the range of finite numbers.
+    /// Summarizes rows in memory; refuses columns whose squares leave the range of finite numbers.
     pub fn of(rows: &Rows<'_>) -> Result<Self, Error> {
-        if rows.n_rows() == 0 {
-            return Err(Error::NoRows);
-        }
-        let origin = rows.row(0);
-        let sweep = sweep(rows, &origin);
-        for (column, (&minimum, &maximum)) in sweep.minimum.iter().zip(&sweep.maximum).enumerate() {
+        Self::measure(&Threads::new(rows))
+    }
+
+    /// Summarizes the rows of an engine; refuses columns whose squares leave the range of finite numbers.
+    pub fn measure<E: Engine>(engine: &E) -> Result<Self, Error> {
+        let origin = pick(engine, &[0], false)?.row(0);
+        let columns = engine.sweep(&Columns { origin: origin.clone() })?;
+        for (column, (&minimum, &maximum)) in columns.minimum.iter().zip(&columns.maximum).enumerate() {
             // A variance, its floor and their product with the row count must all be normal numbers.
             let square = (maximum - minimum) * (maximum - minimum);
             let fits = (square * 1e10).is_finite() && (square == 0.0 || square > 1e-260);
@@ -99,29 +88,28 @@ impl Summary {
                 return Err(Error::Overflow { column, minimum, maximum });
             }
         }
-        let mean: Vec<f64> = sweep.sum.iter().zip(&origin).map(|(sum, origin)| origin + sum / sweep.weight).collect();
+        let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
+        let (n_rows, weighted) = (columns.n_rows, columns.weighted);
+        let sample = sample(engine, n_rows, weighted, ROWS_FOR_SCALE, &mut address.item(0))?;
         let mut summary = Self {
-            n_rows: rows.n_rows(),
-            total_weight: sweep.weight,
-            whole_weights: rows.weights().is_none_or(|weights| {
-                weights.par_iter().all(|weight| weight.fract() == 0.0 && *weight <= LARGEST_COUNT)
-            }),
+            n_rows: n_rows as usize,
+            weighted,
+            total_weight: columns.weight,
+            whole_weights: columns.whole_weights,
             centre: Vec::new(),
-            minimum: sweep.minimum,
-            maximum: sweep.maximum,
-            minimum_row: sweep.minimum_row,
-            maximum_row: sweep.maximum_row,
-            mean,
-            unit: rows.normalization().map_or_else(|| vec![1.0; rows.n_columns()], |map| map.scale().to_vec()),
+            mean: columns.sum.iter().zip(&origin).map(|(sum, origin)| origin + sum / columns.weight).collect(),
+            minimum: columns.minimum,
+            maximum: columns.maximum,
+            minimum_row: columns.minimum_row,
+            maximum_row: columns.maximum_row,
+            unit: columns.unit,
             scale: Vec::new(),
             reach: Vec::new(),
         };
-        let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
-        let sample = rows.sample(ROWS_FOR_SCALE, &mut address.item(0));
-        let columns = 0..rows.n_columns();
+        let columns = 0..summary.mean.len();
         let spreads: Vec<Spread> = columns.clone().into_par_iter().map(|d| Spread::of(&sample, d)).collect();
         summary.centre = columns.clone().map(|d| summary.centre_of(d, spreads[d].quartiles)).collect();
-        summary.scale = summary.scales(rows, &spreads);
+        summary.scale = summary.scales(engine, &spreads)?;
         let reach = |d: usize| {
             let distances = spreads[d].outer.map(|outer: f64| (outer - summary.centre[d]).abs());
             distances.into_iter().fold(summary.scale[d], f64::max)
@@ -170,7 +158,7 @@ impl Summary {
         if self.minimum[column] == self.maximum[column] { median } else { shorten(median) }
     }
 
-    fn scales(&self, rows: &Rows<'_>, spreads: &[Spread]) -> Vec<f64> {
+    fn scales<E: Engine>(&self, engine: &E, spreads: &[Spread]) -> Result<Vec<f64>, Error> {
         let scale = |d: usize| {
             if self.minimum[d] == self.maximum[d] {
                 let value = self.minimum[d].abs();
@@ -179,124 +167,155 @@ impl Summary {
             }
             spreads[d].scale()
         };
-        let mut scales: Vec<f64> = (0..rows.n_columns()).map(scale).collect();
+        let mut scales: Vec<f64> = (0..spreads.len()).map(scale).collect();
         if scales.contains(&0.0) {
-            let about_mean = sweep(rows, &self.mean);
+            let about_mean = engine.sweep(&Columns { origin: self.mean.clone() })?;
             for (scale, square) in scales.iter_mut().zip(about_mean.squares) {
                 if *scale == 0.0 {
                     *scale = (square / self.total_weight).sqrt();
                 }
             }
         }
-        scales
+        Ok(scales)
     }
 }
 
-impl Rows<'_> {
-    /// At most `n` rows: all of positive weight if they are so few, else one drawn from each of `n`
-    /// equal shares of the total weight, in their order, without weights of their own.
-    pub fn sample(&self, n: usize, generator: &mut impl Rng) -> Rows<'static> {
-        if self.n_rows() <= n {
-            let kept: Vec<usize> = (0..self.n_rows()).filter(|&row| self.weight(row) > 0.0).collect();
-            return self.gather(&kept);
-        }
-        let Some(weights) = self.weights() else {
-            let share = |i: usize| (i as u128 * self.n_rows() as u128 / n as u128) as usize;
-            let rows: Vec<usize> = (0..n).map(|i| share(i) + below(generator, share(i + 1) - share(i))).collect();
-            return self.gather(&rows);
-        };
-        let total: f64 = weights.iter().sum();
-        let mut chosen = Vec::with_capacity(n);
-        let (mut row, mut reached) = (0, weights[0]);
-        for i in 0..n {
-            let target = (i as f64 + uniform(generator)) / n as f64 * total;
-            while reached <= target && row + 1 < weights.len() {
-                row += 1;
-                reached += weights[row];
-            }
-            chosen.push(row);
-        }
-        // Rounding of the running sum may leave the last target past the last positive weight.
-        let last_positive = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
-        chosen.iter_mut().for_each(|row| *row = (*row).min(last_positive));
-        let mut sample = self.gather(&chosen);
-        sample.weights = None;
-        sample
-    }
+/// Finds extremes and sums of all columns.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Columns {
+    /// What values are summed about.
+    origin: Vec<f64>,
 }
 
-/// The number with all but [`CENTRE_BITS`] of its significant bits cleared.
-pub(crate) fn shorten(x: f64) -> f64 {
-    f64::from_bits(x.to_bits() & !((1 << (53 - CENTRE_BITS)) - 1))
+/// Extremes of columns, and sums about an origin.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ColumnSums {
+    n_rows: u64,
+    weighted: bool,
+    whole_weights: bool,
+    weight: f64,
+    unit: Vec<f64>,
+    minimum: Vec<f64>,
+    maximum: Vec<f64>,
+    minimum_row: Vec<usize>,
+    maximum_row: Vec<usize>,
+    sum: Vec<f64>,
+    squares: Vec<f64>,
 }
 
-fn sweep(rows: &Rows<'_>, origin: &[f64]) -> Sweep {
-    let n_pieces = rows.n_blocks().div_ceil(BLOCKS_AT_A_TIME);
-    let piece = |piece: usize| {
-        let blocks = piece * BLOCKS_AT_A_TIME..((piece + 1) * BLOCKS_AT_A_TIME).min(rows.n_blocks());
-        sweep_blocks(rows, origin, blocks)
-    };
-    merge_in_order(n_pieces, &piece, &|a: &mut Sweep, b: Sweep| {
-        a.weight += b.weight;
-        for d in 0..a.sum.len() {
+impl Merge for ColumnSums {
+    fn merge(&mut self, later: &Self) {
+        self.n_rows += later.n_rows;
+        self.weighted |= later.weighted;
+        self.whole_weights &= later.whole_weights;
+        self.weight += later.weight;
+        for d in 0..self.sum.len() {
             // Of equal extremes the first one stays.
-            if b.minimum[d] < a.minimum[d] {
-                (a.minimum[d], a.minimum_row[d]) = (b.minimum[d], b.minimum_row[d]);
+            if later.minimum[d] < self.minimum[d] {
+                (self.minimum[d], self.minimum_row[d]) = (later.minimum[d], later.minimum_row[d]);
             }
-            if b.maximum[d] > a.maximum[d] {
-                (a.maximum[d], a.maximum_row[d]) = (b.maximum[d], b.maximum_row[d]);
+            if later.maximum[d] > self.maximum[d] {
+                (self.maximum[d], self.maximum_row[d]) = (later.maximum[d], later.maximum_row[d]);
             }
-            a.sum[d] += b.sum[d];
-            a.squares[d] += b.squares[d];
-        }
-    })
-}
-
-fn sweep_blocks(rows: &Rows<'_>, origin: &[f64], blocks: std::ops::Range<usize>) -> Sweep {
-    let n = rows.n_columns();
-    let mut sweep = Sweep {
-        weight: 0.0,
-        minimum: vec![f64::INFINITY; n],
-        maximum: vec![f64::NEG_INFINITY; n],
-        minimum_row: vec![0; n],
-        maximum_row: vec![0; n],
-        sum: vec![0.0; n],
-        squares: vec![0.0; n],
-    };
-    let mut lanes = vec![Lanes::all(0.0); n];
-    let mut weights = Lanes::all(0.0);
-    // Extremes are of the values themselves; only the sums are taken about the origin.
-    let loader = rows.loader(&vec![0.0; n]);
-    let set = InstructionSet::detect();
-    for block in blocks {
-        loader.load(set, block, &mut lanes);
-        rows.load_weights(block, &mut weights);
-        sweep.weight += weights.iter().sum::<f64>();
-        for (d, lanes) in lanes.iter().enumerate() {
-            let (mut low, mut high) = (sweep.minimum[d], sweep.maximum[d]);
-            let (mut sum, mut squares) = (0.0, 0.0);
-            for (&x, &weight) in lanes.iter().zip(weights.iter()) {
-                low = if weight > 0.0 && x < low { x } else { low };
-                high = if weight > 0.0 && x > high { x } else { high };
-                let difference = x - origin[d];
-                sum += weight * difference;
-                squares += weight * difference * difference;
-            }
-            let row_of = |value: f64| {
-                let found = (0..LANES).find(|&lane| lanes[lane] == value && weights[lane] > 0.0);
-                block * LANES + found.unwrap_or(0)
-            };
-            if low < sweep.minimum[d] {
-                (sweep.minimum[d], sweep.minimum_row[d]) = (low, row_of(low));
-            }
-            if high > sweep.maximum[d] {
-                (sweep.maximum[d], sweep.maximum_row[d]) = (high, row_of(high));
-            }
-            sweep.sum[d] += sum;
-            sweep.squares[d] += squares;
+            self.sum[d] += later.sum[d];
+            self.squares[d] += later.squares[d];
         }
     }
-    sweep
+}
+
+impl Sweep for Columns {
+    type Tally = ColumnSums;
+    type Prepared = Self;
+
+    fn prepare(&self) -> Result<Self, Error> {
+        Ok(self.clone())
+    }
+}
+
+impl Prepared for Columns {
+    type Tally = ColumnSums;
+    /// The columns of a block.
+    type Workspace = Vec<Lanes>;
+
+    fn workspace(&self, _n_blocks: usize) -> Vec<Lanes> {
+        vec![Lanes::all(0.0); self.origin.len()]
+    }
+
+    fn fits(&self, workspace: &Vec<Lanes>) -> bool {
+        workspace.len() == self.origin.len()
+    }
+
+    fn tally(&self) -> ColumnSums {
+        let n = self.origin.len();
+        ColumnSums {
+            n_rows: 0,
+            weighted: false,
+            whole_weights: true,
+            weight: 0.0,
+            unit: vec![1.0; n],
+            minimum: vec![f64::INFINITY; n],
+            maximum: vec![f64::NEG_INFINITY; n],
+            minimum_row: vec![0; n],
+            maximum_row: vec![0; n],
+            sum: vec![0.0; n],
+            squares: vec![0.0; n],
+        }
+    }
+
+    fn add(&self, chunk: &Chunk<'_>, workspace: &mut Vec<Lanes>, tally: &mut ColumnSums) -> Result<(), Error> {
+        let (rows, range) = (chunk.rows(), chunk.range());
+        tally.n_rows += range.len() as u64;
+        if let Some(weights) = rows.weights() {
+            tally.weighted = true;
+            let is_count = |weight: &f64| weight.fract() == 0.0 && *weight <= LARGEST_COUNT;
+            tally.whole_weights &= weights[range].iter().all(is_count);
+        }
+        if let Some(map) = rows.normalization() {
+            tally.unit.copy_from_slice(map.scale());
+        }
+        let mut weights = Lanes::all(0.0);
+        // Extremes are those of the values themselves; only sums are taken about the origin.
+        let loader = chunk.loader(&vec![0.0; rows.n_columns()]);
+        let set = InstructionSet::detect();
+        for block in chunk.blocks() {
+            loader.load(set, block, workspace);
+            rows.load_weights(block, &mut weights);
+            tally.weight += weights.iter().sum::<f64>();
+            let first = chunk.row_number(block * LANES) as usize;
+            workspace
+                .iter()
+                .enumerate()
+                .for_each(|(d, lanes)| tally.add_block(d, lanes, &weights, self.origin[d], first));
+        }
+        Ok(())
+    }
+}
+
+impl ColumnSums {
+    /// Adds a block of column `d`, whose first row has the given number.
+    fn add_block(&mut self, d: usize, lanes: &Lanes, weights: &Lanes, origin: f64, first: usize) {
+        let (mut low, mut high) = (self.minimum[d], self.maximum[d]);
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for (&x, &weight) in lanes.iter().zip(weights.iter()) {
+            low = if weight > 0.0 && x < low { x } else { low };
+            high = if weight > 0.0 && x > high { x } else { high };
+            let difference = x - origin;
+            sum += weight * difference;
+            squares += weight * difference * difference;
+        }
+        let row_of = |value: f64| {
+            let found = (0..LANES).find(|&lane| lanes[lane] == value && weights[lane] > 0.0);
+            first + found.unwrap_or(0)
+        };
+        if low < self.minimum[d] {
+            (self.minimum[d], self.minimum_row[d]) = (low, row_of(low));
+        }
+        if high > self.maximum[d] {
+            (self.maximum[d], self.maximum_row[d]) = (high, row_of(high));
+        }
+        self.sum[d] += sum;
+        self.squares[d] += squares;
+    }
 }
 
 #[cfg(test)]
@@ -340,23 +359,5 @@ mod tests {
             let rows = Rows::from_slice(&values, 1).unwrap();
             assert!(matches!(Summary::of(&rows), Err(Error::Overflow { column: 0, .. })));
         }
-    }
-
-    #[test]
-    fn a_sample_has_one_row_from_each_share() {
-        let values: Vec<f64> = (0..1000).map(f64::from).collect();
-        let address = Address { seed: 1, restart: 0, round: 0, purpose: Purpose::Sample };
-        let sample = Rows::from_slice(&values, 1).unwrap().sample(100, &mut address.item(0));
-        for i in 0..100 {
-            let x = sample.row(i)[0];
-            assert!((10 * i..10 * i + 10).contains(&(x as usize)));
-        }
-        let weights: Vec<f64> = (0..1000).map(|i| if i % 100 == 7 { 1.0 } else { 0.0 }).collect();
-        let sample =
-            Rows::from_slice(&values, 1).unwrap().with_weights(weights).unwrap().sample(10, &mut address.item(0));
-        assert_eq!(
-            (0..10).map(|i| sample.row(i)[0]).collect::<Vec<_>>(),
-            (0..10).map(|i| f64::from(100 * i + 7)).collect::<Vec<_>>()
-        );
     }
 }

@@ -1,0 +1,70 @@
+//! A pass as it is sent to whoever holds the rows.
+
+use serde::{Deserialize, Serialize};
+
+use super::near::probe;
+use super::{Assignment, Precision, PreparedPass, Tally};
+use crate::family::Family;
+use crate::sweep::{Engine, Source, Sweep};
+use crate::{Error, Mixture};
+
+/// One pass, complete in itself: the model, and what to do with posteriors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Pass<F: Family> {
+    /// What is subtracted from all rows before anything else, if they lie far from 0. Model and centre are those of
+    /// such rows. Without it, means would lose the digits that a narrow component needs (ADR 6).
+    #[serde(default)]
+    pub origin: Option<Vec<f64>>,
+    /// The current model.
+    pub model: Mixture<F>,
+    /// The point that rows are centred on.
+    pub centre: Vec<f64>,
+    /// What becomes of a posterior.
+    pub assignment: Assignment,
+    /// How log-densities are computed for draws.
+    pub precision: Precision,
+    /// Whether a row of weight n is drawn n times, instead of once with its whole weight.
+    pub split_counts: bool,
+    /// Rows from all over the data, row-major and less `origin`, from which the pass decides whether to search for near
+    /// components; empty to compute every component for every row.
+    pub probe: Vec<f64>,
+}
+
+impl<F: Family> Pass<F> {
+    /// A pass over the rows of a source, in double precision.
+    pub fn new<E: Engine>(source: &Source<E>, model: Mixture<F>, assignment: Assignment) -> Result<Self, Error> {
+        let has_posterior = !matches!(assignment, Assignment::Given | Assignment::Evaluate);
+        Ok(Self {
+            origin: None,
+            centre: centre_of::<F, E>(source),
+            assignment,
+            precision: Precision::Double,
+            split_counts: source.summary().weighted && source.summary().whole_weights,
+            probe: if has_posterior { probe::<F, E>(source, model.n_components())? } else { Vec::new() },
+            model,
+        })
+    }
+
+    /// The centre in the data's own coordinates.
+    pub(super) fn data_centre(&self) -> Vec<f64> {
+        match &self.origin {
+            None => self.centre.clone(),
+            Some(origin) => self.centre.iter().zip(origin).map(|(centre, origin)| centre + origin).collect(),
+        }
+    }
+}
+
+/// The point that rows of a source are centred on: 0 for a family that needs values as they are.
+pub(crate) fn centre_of<F: Family, E: Engine>(source: &Source<E>) -> Vec<f64> {
+    if F::CENTRED { source.summary().centre.clone() } else { vec![0.0; source.n_columns()] }
+}
+
+impl<F: Family> Sweep for Pass<F> {
+    type Tally = Tally<F::Moments>;
+    type Prepared = PreparedPass<F>;
+
+    fn prepare(&self) -> Result<PreparedPass<F>, Error> {
+        PreparedPass::new(self)
+    }
+}

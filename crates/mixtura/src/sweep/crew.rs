@@ -1,0 +1,102 @@
+//! Runs a prepared sweep over a piece of rows in memory, on the threads of this machine.
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::tree::nodes_of;
+use super::{CHUNK_BLOCKS, Merge, Piece, Prepared, Tree};
+use crate::Error;
+
+/// The threads of this process, with what they work in.
+///
+/// It runs on the rayon pool it is called in; the number of threads changes no bit of the result. Memory: a workspace
+/// per thread, and at most log₂ n results that wait for their neighbours, per thread.
+#[derive(Default)]
+pub struct Crew<'a> {
+    workspaces: Shelf,
+    tallies: Shelf,
+    stop: Option<Box<dyn Fn() -> bool + Send + Sync + 'a>>,
+}
+
+impl<'a> Crew<'a> {
+    /// Ends sweeps early, with [`Error::Interrupted`], once `stop` says so. It is asked before every chunk, by all
+    /// threads, so it should be cheap: the load of an atomic flag.
+    #[must_use]
+    pub fn with_stop(self, stop: impl Fn() -> bool + Send + Sync + 'a) -> Self {
+        Self { stop: Some(Box::new(stop)), ..self }
+    }
+
+    /// Whether work should end as soon as possible.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop())
+    }
+
+    /// Runs a sweep over a piece.
+    pub fn run<P: Prepared>(&self, sweep: &P, piece: Piece<'_>) -> Result<Tree<P::Tally>, Error> {
+        self.run_chunks(sweep, piece, piece.first_chunk..piece.first_chunk + piece.n_chunks())
+    }
+
+    /// Runs a sweep over some chunks of a piece.
+    pub(crate) fn run_chunks<P: Prepared>(
+        &self,
+        sweep: &P,
+        piece: Piece<'_>,
+        chunks: Range<u64>,
+    ) -> Result<Tree<P::Tally>, Error> {
+        let nodes = nodes_of(chunks.start, chunks.end);
+        let values: Vec<Result<P::Tally, Error>> =
+            nodes.par_iter().map(|&(first, level)| self.node(sweep, piece, first, level)).collect();
+        let mut tree = Tree::new();
+        for ((first, level), value) in nodes.into_iter().zip(values) {
+            tree.add_node(first, level, value?)?;
+        }
+        Ok(tree)
+    }
+
+    /// The merged result of 2^level chunks. The first error in the order of chunks is that of all.
+    fn node<P: Prepared>(&self, sweep: &P, piece: Piece<'_>, first: u64, level: u32) -> Result<P::Tally, Error> {
+        if level == 0 {
+            return self.chunk(sweep, piece, first);
+        }
+        let half = |first| move || self.node(sweep, piece, first, level - 1);
+        let (left, right) = rayon::join(half(first), half(first + (1 << (level - 1))));
+        let (mut left, right) = (left?, right?);
+        left.merge(&right);
+        self.tallies.put(right);
+        Ok(left)
+    }
+
+    fn chunk<P: Prepared>(&self, sweep: &P, piece: Piece<'_>, number: u64) -> Result<P::Tally, Error> {
+        if self.is_stopped() {
+            return Err(Error::Interrupted);
+        }
+        let mut workspace = self.workspaces.take(|workspace| sweep.fits(workspace)).unwrap_or_else(|| {
+            // For few rows with many columns, workspaces for a whole chunk would dwarf the rows.
+            sweep.workspace(piece.rows.n_blocks().min(CHUNK_BLOCKS))
+        });
+        let mut tally = self.tallies.take(|tally| sweep.clear(tally)).unwrap_or_else(|| sweep.tally());
+        let done = sweep.add(&piece.chunk(number), &mut workspace, &mut tally);
+        self.workspaces.put(workspace);
+        done.map(|()| tally)
+    }
+}
+
+/// Things of one type that may be used again; those of the type that was used before are dropped.
+#[derive(Default)]
+struct Shelf(Mutex<Vec<Box<dyn Any + Send>>>);
+
+impl Shelf {
+    /// Takes one that fits, if the last one does.
+    fn take<T: 'static>(&self, fits: impl FnOnce(&mut T) -> bool) -> Option<T> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let mut thing = last.downcast::<T>().ok()?;
+        fits(&mut thing).then(|| *thing)
+    }
+
+    fn put<T: Send + 'static>(&self, thing: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(thing));
+    }
+}

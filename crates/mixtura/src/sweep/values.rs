@@ -1,0 +1,77 @@
+//! Looks for values that no row of a family can have.
+
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Chunk, Engine, Merge, Prepared, Source, Sweep};
+use crate::Error;
+use crate::family::{Family, check_values};
+
+/// Largest value of a family whose values are not centred.
+const LARGEST_VALUE: f64 = 1e290;
+
+/// Refuses rows that no row of the family can be.
+pub(crate) fn check_rows<F: Family, E: Engine>(source: &Source<E>) -> Result<(), Error> {
+    if F::VALUES.is_some() {
+        source.sweep(&Values::<F>::new())?;
+    }
+    let summary = source.summary();
+    // Values that are not centred: their products with logarithms must stay finite.
+    let is_too_large = |&maximum: &f64| !F::CENTRED && maximum > LARGEST_VALUE;
+    match summary.maximum.iter().position(is_too_large) {
+        None => Ok(()),
+        Some(column) => {
+            let (minimum, maximum) = (summary.minimum[column], summary.maximum[column]);
+            Err(Error::Overflow { column, minimum, maximum })
+        }
+    }
+}
+
+/// Checks every value.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Values<F>(PhantomData<F>);
+
+impl<F> Values<F> {
+    fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// All values were fine, or the sweep has failed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Fine;
+
+impl Merge for Fine {
+    fn merge(&mut self, _later: &Self) {}
+}
+
+impl<F: Family> Sweep for Values<F> {
+    type Tally = Fine;
+    type Prepared = Self;
+
+    fn prepare(&self) -> Result<Self, Error> {
+        Ok(Self::new())
+    }
+}
+
+impl<F: Family> Prepared for Values<F> {
+    type Tally = Fine;
+    type Workspace = ();
+
+    fn workspace(&self, _n_blocks: usize) {}
+
+    fn tally(&self) -> Fine {
+        Fine
+    }
+
+    fn add(&self, chunk: &Chunk<'_>, _workspace: &mut (), _tally: &mut Fine) -> Result<(), Error> {
+        check_values::<F>(chunk.rows(), chunk.range()).map_err(|error| match error {
+            Error::Value { row, column, value, expected } => {
+                Error::Value { row: chunk.row_number(row) as usize, column, value, expected }
+            }
+            other => other,
+        })
+    }
+}
