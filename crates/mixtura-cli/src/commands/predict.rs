@@ -1,4 +1,4 @@
-//! Labels rows or gives their posteriors: `mixtura predict`.
+//! `mixtura predict`: assigns rows to components or computes their posteriors.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,26 +10,26 @@ use super::per_row::{Kept, Values};
 use crate::data::DataArguments;
 use crate::output;
 
-/// Rows evaluated before they are written, at most.
+/// Maximum number of rows evaluated before they are written.
 const BATCH: usize = 1 << 16;
-/// Posteriors held at a time, at most.
+/// Maximum number of posteriors held at a time.
 const MOST_POSTERIORS: usize = 1 << 22;
 
-/// Label rows, or give the posterior of every component
+/// Assign rows to components, or compute posterior probabilities
 ///
-/// Rows that `--missing skip` leaves out get empty cells, so that there is a line for each row of the data.
+/// With `--missing skip`, skipped rows get empty cells, so that the output has one line per row of the data.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura predict model.json data.csv > labels.csv\n  \
     mixtura predict model.json data.parquet --keep -o labelled.parquet\n  \
     mixtura predict model.json data.csv --proba --missing skip -o posteriors.csv")]
 pub(crate) struct PredictArguments {
-    /// The model file
+    /// Model file
     model: PathBuf,
 
     #[command(flatten)]
     data: DataArguments,
 
-    /// Posteriors of all components instead of labels
+    /// Write the posterior of every component instead of labels
     #[arg(long)]
     proba: bool,
 

@@ -1,4 +1,4 @@
-//! Fits a model to data: `mixtura fit`.
+//! `mixtura fit`: fits a model to data.
 
 mod announce;
 mod arguments;
@@ -20,7 +20,7 @@ use crate::failure::Usage;
 use crate::progress::{Plan, Watch};
 use crate::{interrupt, output, talk};
 
-/// Why a component of a normalised fit has one in the data's units.
+/// Why a component of a normalized fit can be converted to the units of the data.
 const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refused";
 
 /// Runs the subcommand.
@@ -63,7 +63,7 @@ where
     let engine = Threads::<F>::new(&rows).with_context(named)?.with_stop(interrupt::is_wanted);
     let deterministic = matches!(options.algorithm, Algorithm::Em | Algorithm::Cem);
     if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {
-        talk::notice("--restarts repeats the same fit: this start and this algorithm leave nothing to chance");
+        talk::notice("--restarts has no effect: this start and this algorithm are deterministic");
     }
     announce::constant_columns(engine.summary(), &columns);
     announce::far_values(engine.summary(), &rows, &columns, &skipped);
@@ -82,7 +82,7 @@ where
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
 }
 
-/// Reads the data; with an initial model that names its columns, those.
+/// Reads the data; if an initial model names its columns, reads those columns.
 fn read(arguments: &FitArguments, start: Option<&ModelFile>) -> anyhow::Result<Table> {
     match (start, &arguments.labels) {
         (Some(model), None) => arguments.data.read_for(model, arguments.weights.as_ref()),
@@ -96,7 +96,7 @@ fn prepare(arguments: &FitArguments, n_components: usize, table: Table) -> anyho
     {
         let n_labels = labels.values.len();
         return Err(
-            Usage(format!("column {} has {n_labels} different labels, but -k is {n_components}", labels.name)).into()
+            Usage(format!("column {} has {n_labels} distinct labels, but -k is {n_components}", labels.name)).into()
         );
     }
     if !arguments.normalize {
