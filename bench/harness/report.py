@@ -166,7 +166,7 @@ def agreement(results):
                     verdict = f"{len(entry['confirmed_by'])} agree"
                 cells = [str(entry["rounds"][1]), f"{entry['likelihood']:.9f}", f"{entry['difference']:.1e}", verdict]
                 rows.append([f"{shape['title']}, {entry['title']}", *cells])
-    return table(["EM", "rounds", "nats a row", "less mixtura's", "agrees"], rows)
+    return table(["EM", "rounds", "nats per row", "minus mixtura's", "agrees"], rows)
 
 
 def targets(results):
