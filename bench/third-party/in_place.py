@@ -1,4 +1,4 @@
-"""Puts mixtura's GaussianMixture into scikit-learn's module, before anybody imports it from there: a pytest plugin."""
+"""A pytest plugin that replaces scikit-learn's GaussianMixture with mixtura's before anything imports it."""
 
 import mixtura
 import sklearn.mixture

@@ -82,7 +82,7 @@ pub enum Error {
         of: &'static str,
     },
     /// A row weight is negative, not a number, or so large or small that sums of weighted squares would not be.
-    #[error("row {}: weight {weight:e} is neither 0 nor a number from 1e-100 to 1e100", row + 1)]
+    #[error("row {}: weight {weight:e} must be 0 or between 1e-100 and 1e100", row + 1)]
     Weight {
         /// Row, from 0.
         row: usize,
@@ -93,7 +93,7 @@ pub enum Error {
     #[error("all row weights are zero")]
     NoWeight,
     /// The values of a column span so much, or so little, that their squares cannot be held.
-    #[error("column {}: values from {minimum:e} to {maximum:e}: their squares leave the range of floating-point numbers", column + 1)]
+    #[error("column {}: the squares of values from {minimum:e} to {maximum:e} exceed the floating-point range", column + 1)]
     Overflow {
         /// Column, from 0.
         column: usize,
@@ -103,7 +103,7 @@ pub enum Error {
         maximum: f64,
     },
     /// More components than distinct rows were asked for.
-    #[error("{n_components} components need as many distinct rows, but there are only {n_distinct}")]
+    #[error("{n_components} components require as many distinct rows, but there are only {n_distinct}")]
     TooFewDistinctRows {
         /// Components asked for.
         n_components: usize,
@@ -111,7 +111,7 @@ pub enum Error {
         n_distinct: usize,
     },
     /// Model and data have different numbers of columns.
-    #[error("the model has {n_model} columns, the data {n_data}")]
+    #[error("the model has {n_model} columns, but the data have {n_data}")]
     Width {
         /// Columns of the model.
         n_model: usize,
@@ -145,7 +145,7 @@ pub enum Error {
         value: f64,
     },
     /// A parameter of a component is negative or not finite.
-    #[error("component {component}: {what} {value} is not a number of at least 0")]
+    #[error("component {component}: {what} {value} must be finite and at least 0")]
     Negative {
         /// Component, from 0.
         component: usize,
@@ -189,7 +189,7 @@ pub enum Error {
         value: String,
     },
     /// The rows have weights where that has no meaning.
-    #[error("{what} are defined for rows without weights only")]
+    #[error("{what} are only defined for unweighted rows")]
     Weighted {
         /// What was asked for, in the plural.
         what: &'static str,
@@ -205,7 +205,7 @@ pub enum Error {
         gigabytes: f64,
     },
     /// Memory for rows, or for a model and its statistics, could not be taken.
-    #[error("cannot take {:.1} GB of memory", *n_bytes as f64 / 1e9)]
+    #[error("cannot allocate {:.1} GB of memory", *n_bytes as f64 / 1e9)]
     Memory {
         /// Bytes asked for.
         n_bytes: u64,

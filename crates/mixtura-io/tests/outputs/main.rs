@@ -1,4 +1,4 @@
-//! Checks output files and folders: whole or not at all, never over an input, and nothing left behind.
+//! Checks output files and folders: written atomically, never over an input, nothing left behind.
 
 mod fixture;
 mod folder;

@@ -1,4 +1,4 @@
-//! Checks whole files: what is read, what is refused and with which words, and what is written.
+//! Checks complete files: what is read, error messages, and what is written.
 
 mod abuse;
 mod arrow;

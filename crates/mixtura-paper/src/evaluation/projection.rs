@@ -1,16 +1,16 @@
-//! Draws a random projection of rows and of a mixture's components, as the paper's first figures do.
+//! Draws a random projection of rows and mixture components, like the first figures of the paper.
 
 use mixtura::random::{Address, Purpose};
 use mixtura::{FullGaussian, Mixture, Rows};
 use mixtura_report::{Axis, Figure, Mark, Series};
 
-/// Rows that are drawn, at most.
+/// Maximum number of rows drawn.
 const MOST_POINTS: usize = 3000;
-/// Corners of an ellipse.
+/// Number of corners of an ellipse.
 const CORNERS: usize = 72;
 
-/// Rows as dots and components as ellipses of one standard deviation, the heavier the stronger, projected to a
-/// random plane.
+/// Draws rows as dots and components as ellipses of one standard deviation, projected to a random plane; heavier
+/// components are more opaque.
 pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Figure {
     let n = rows.n_columns();
     let axes = random_plane(n);
@@ -42,7 +42,7 @@ fn random_plane(n_columns: usize) -> [Vec<f64>; 2] {
     let address = Address { seed: 4, restart: 0, round: 0, purpose: Purpose::Parameters };
     let mut generator = address.item(n_columns as u64);
     let mut draw = || -> Vec<f64> {
-        // Sums of uniform numbers are near enough to normal for a direction.
+        // Sums of uniform numbers are close enough to normal for a random direction.
         (0..n_columns).map(|_| (0..12).map(|_| mixtura::random::uniform(&mut generator)).sum::<f64>() - 6.0).collect()
     };
     let normalized = |vector: Vec<f64>| -> Vec<f64> {

@@ -1,5 +1,7 @@
 //! Collects what a user may choose about a fit, and checks it once.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -22,6 +24,18 @@ pub enum Algorithm {
     /// SEM until its noise hides its rise, for at most half of the rounds; then EM from its result.
     #[default]
     Auto,
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Em => "EM",
+            Self::Sem => "SEM",
+            Self::Cem => "CEM",
+            Self::Saem => "SAEM",
+            Self::Auto => "auto",
+        })
+    }
 }
 
 /// Which of SEM's models is the answer.

@@ -1,8 +1,11 @@
 //! The one loop: model → pass → statistics → model, from a first model until a rule ends it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;
+use super::origin::moved_back;
 use super::procedure::{Procedure, Steps};
 use super::{Observer, Options, Problem, Seen, Termination};
 use crate::family::{Family, Floor};
@@ -143,6 +146,12 @@ impl<F: Family> Run<F> {
     /// What the algorithms have in common, to change between rounds.
     pub fn state_mut(&mut self) -> &mut State<F> {
         &mut self.state
+    }
+
+    /// The current model, in the data's own coordinates.
+    pub fn model(&self) -> Cow<'_, Mixture<F>> {
+        let moved = moved_back(&self.state.model, self.state.origin.as_deref());
+        moved.map_or(Cow::Borrowed(&self.state.model), Cow::Owned)
     }
 
     /// Why the run ended; none while it has not.
