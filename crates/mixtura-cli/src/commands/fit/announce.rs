@@ -95,7 +95,7 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
             ));
         }
         EventKind::ParametersKept => {
-            talk::warning(&format!("{who} empty again and kept the previous parameters {when}"))
+            talk::warning(&format!("{who} empty again and kept the previous parameters {when}"));
         }
         EventKind::Recentred => {
             talk::notice(&format!(
@@ -125,7 +125,7 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
             talk::warning(&format!("restarts differ by up to {spread} nats per row: there are several local maxima"));
         }
         EventKind::GuardWon => {
-            talk::notice("EM from the same start reached a higher likelihood than auto and was kept (--guard)")
+            talk::notice("EM from the same start reached a higher likelihood than auto and was kept (--guard)");
         }
         EventKind::FractionalWeights => {
             talk::notice("weights are not integers: each row is assigned with its full weight to one drawn component");
