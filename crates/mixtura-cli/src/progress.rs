@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use mixtura::Algorithm;
 use mixtura::driver::Observer;
 use mixtura_paper::comparison::{Progress, Watcher};
 
@@ -132,7 +133,7 @@ pub(crate) struct Watch {
 /// Settings of the fit that progress messages refer to.
 pub(crate) struct Plan {
     /// The algorithm's name.
-    pub algorithm: &'static str,
+    pub algorithm: Algorithm,
     /// Maximum number of rounds per restart.
     pub n_rounds: u64,
     /// Number of restarts.

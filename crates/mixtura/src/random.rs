@@ -1,13 +1,32 @@
 //! Addresses every random draw by seed, restart, round, purpose and row, never by who asked first.
 
+use std::convert::Infallible;
+
 use rand::rngs::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, SeedableRng, TryRng};
 use serde::{Deserialize, Serialize};
 
 use crate::kernels::Lanes;
 
-/// The generator of an item's draws.
-pub type Generator = ChaCha8Rng;
+/// A generator of random numbers for one item; see [`Address::item`].
+#[derive(Debug)]
+pub struct Generator(ChaCha8Rng);
+
+impl TryRng for Generator {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(out)
+    }
+}
 
 /// What a draw is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +73,7 @@ pub struct Address {
 
 impl Address {
     /// The key of the counter generator: the address itself.
-    fn generator(&self) -> Generator {
+    fn generator(&self) -> ChaCha8Rng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
         key[8..16].copy_from_slice(&self.restart.to_le_bytes());
@@ -68,14 +87,14 @@ impl Address {
         let mut generator = self.generator();
         // Stream 0 holds the one number a row of `uniforms_into`.
         generator.set_stream(item.wrapping_add(1));
-        generator
+        Generator(generator)
     }
 
     /// The uniform number in [0, 1) of one row.
     pub fn uniform(&self, row: u64) -> f64 {
         let mut generator = self.generator();
         generator.set_word_pos(2 * u128::from(row));
-        uniform(&mut generator)
+        in_unit_interval(generator.next_u64())
     }
 
     /// The uniform numbers in [0, 1) of consecutive rows.
@@ -83,7 +102,7 @@ impl Address {
         let mut generator = self.generator();
         generator.set_word_pos(2 * u128::from(first_row));
         for out in out {
-            *out = uniform(&mut generator);
+            *out = in_unit_interval(generator.next_u64());
         }
     }
 
@@ -92,18 +111,23 @@ impl Address {
         let mut generator = self.generator();
         generator.set_word_pos(2 * u128::from(first_row));
         for lane in out.iter_mut().flat_map(|lanes| lanes.iter_mut()) {
-            *lane = uniform(&mut generator);
+            *lane = in_unit_interval(generator.next_u64());
         }
     }
 }
 
 /// A uniform number in [0, 1) with 53 random bits.
-pub fn uniform(generator: &mut impl Rng) -> f64 {
-    (generator.next_u64() >> 11) as f64 * (0.5f64.powi(53))
+pub fn uniform(generator: &mut Generator) -> f64 {
+    in_unit_interval(generator.next_u64())
+}
+
+/// The number in [0, 1) that the upper 53 of 64 random bits stand for.
+fn in_unit_interval(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (0.5f64.powi(53))
 }
 
 /// A uniform whole number below `n`, without bias.
-pub fn below(generator: &mut impl Rng, n: usize) -> usize {
+pub fn below(generator: &mut Generator, n: usize) -> usize {
     assert!(n > 0, "invariant: something to choose from");
     let n = n as u64;
     // Reject the part of the range that does not divide evenly (Lemire 2019, without his shortcut).

@@ -176,7 +176,7 @@ fn evaluate(
     countdown.finish();
     let Some(comparison) = comparison else { return Ok(None) };
     let title = format!("Random projection: {}", set.title);
-    let projection = projection("projection", &title, rows, &comparison.starts[0].em_model);
+    let projection = projection("projection", &title, rows, &comparison.starts[0].em_model)?;
     let summary = Summary::of(&comparison);
     Ok(Some(Evaluated { set: *set, comparison, summary, projection }))
 }

@@ -8,7 +8,6 @@ use clap::Args;
 use mixtura::{AnyMixture, Kind};
 use mixtura_io::{FitRecord, ModelFile};
 
-use super::fit::name;
 use crate::arguments::Format;
 use crate::output;
 use crate::table::{Aligned, counted, number};
@@ -94,7 +93,7 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
         (None, None) => String::new(),
     };
     let rounds = counted(fit.rounds as usize, "round");
-    format!("{components}, {} {ended} after {rounds}{likelihood}", name(fit.algorithm))
+    format!("{components}, {} {ended} after {rounds}{likelihood}", fit.algorithm)
 }
 
 /// Number of rows, number of free parameters and BIC in one line.

@@ -1,7 +1,7 @@
 //! Draws a random projection of rows and mixture components, like the first figures of the paper.
 
 use mixtura::random::{Address, Purpose};
-use mixtura::{FullGaussian, Mixture, Rows};
+use mixtura::{Error, FullGaussian, Mixture, Rows, Source};
 use mixtura_report::{Axis, Figure, Mark, Series};
 
 /// Maximum number of rows drawn.
@@ -11,12 +11,17 @@ const CORNERS: usize = 72;
 
 /// Draws rows as dots and components as ellipses of one standard deviation, projected to a random plane; heavier
 /// components are more opaque.
-pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Figure {
+pub fn projection(
+    name: &str,
+    title: &str,
+    rows: &Rows<'_>,
+    model: &Mixture<FullGaussian>,
+) -> Result<Figure, Error> {
     let n = rows.n_columns();
     let axes = random_plane(n);
     let project = |row: &[f64]| axes.each_ref().map(|axis| axis.iter().zip(row).map(|(a, x)| a * x).sum::<f64>());
     let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
-    let sample = rows.sample(MOST_POINTS, &mut address.item(0));
+    let sample = Source::of(rows)?.sample(MOST_POINTS, &mut address.item(0))?;
     let points: Vec<[f64; 2]> = (0..sample.n_rows()).map(|row| project(&sample.row(row))).collect();
     let dots = Mark::Points { x: points.iter().map(|p| p[0]).collect(), y: points.iter().map(|p| p[1]).collect() };
     let heaviest = model.weights.iter().copied().fold(0.0, f64::max);
@@ -25,7 +30,7 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
         let (x, y) = outline(centre, projected(model.components.covariance(k), &axes));
         Mark::Area { x, y, opacity: 0.04 + 0.3 * model.weights[k] / heaviest }
     };
-    Figure {
+    Ok(Figure {
         name: name.into(),
         title: title.into(),
         x: Axis::linear("first projected coordinate"),
@@ -34,7 +39,7 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
             Series::new("rows", 6, vec![dots]),
             Series::new("components, one standard deviation", 0, (0..model.n_components()).map(ellipse).collect()),
         ],
-    }
+    })
 }
 
 /// Two orthonormal vectors in a random direction, the same for each number of columns.

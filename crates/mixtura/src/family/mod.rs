@@ -7,12 +7,12 @@ pub mod poisson;
 use std::fmt::Debug;
 use std::ops::Range;
 
-use rand::Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use self::floor::Floor;
+use crate::random::Generator;
 use crate::kernels::Side;
 pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
 use crate::rows::shorten;
@@ -229,7 +229,7 @@ pub trait Moments: Clone + Debug + PartialEq + Send + Sync + Serialize + Deseria
 /// Draws rows from components.
 pub trait Sampler: Sync {
     /// Draws one row from a component.
-    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]);
+    fn draw_into(&self, component: usize, generator: &mut Generator, out: &mut [f64]);
 }
 
 /// Rows that belong to every component with some weight, in blocks of the D columns, centred, and a

@@ -84,7 +84,7 @@ impl<E: Engine> Source<E> {
 
     /// At most `n` rows that stand for all: every row of positive weight if there are no more than `n` rows.
     /// Otherwise one row drawn from each of `n` equal shares of the total weight, in their order, without weights.
-    pub(crate) fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error> {
+    pub fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error> {
         picks::sample(&self.engine, self.summary.n_rows as u64, self.summary.weighted, n, generator)
     }
 

@@ -130,5 +130,6 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
         EventKind::FractionalWeights => {
             talk::notice("weights are not integers: each row is assigned with its full weight to one drawn component");
         }
+        other => talk::notice(&format!("{other:?} {when}")),
     }
 }

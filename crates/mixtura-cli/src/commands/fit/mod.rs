@@ -53,7 +53,7 @@ where
 
     let options = arguments.options();
     let watch = Watch::new(Plan {
-        algorithm: options.algorithm.to_string(),
+        algorithm: options.algorithm,
         n_rounds: options.rounds,
         n_restarts: options.restarts,
         ln_volume,

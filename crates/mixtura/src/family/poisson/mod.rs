@@ -3,10 +3,10 @@
 mod density;
 mod moments;
 
-use rand::Rng;
 use rand_distr::{Distribution, Poisson as PoissonDistribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
+use crate::random::Generator;
 use crate::Error;
 use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Moments, Outcome, OwnRows, Sampler};
 use crate::kernels::Lanes;
@@ -212,7 +212,7 @@ impl Family for Poisson {
 }
 
 impl Sampler for Poisson {
-    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
+    fn draw_into(&self, component: usize, generator: &mut Generator, out: &mut [f64]) {
         for (out, &rate) in out.iter_mut().zip(self.rates(component)) {
             *out = if rate < ALL_WHOLE {
                 // A rate of 0 has no distribution there, and draws nothing else but 0.
@@ -229,7 +229,7 @@ const ALL_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A draw for a rate of at least 2⁵³: the quantile λ + √λ·z + (z² − 1)/6 of a standard normal number z (Cornish and
 /// Fisher 1938). The next term, (z − z³)/(72√λ), is below 1e-7 for |z| < 9, where numbers are 2 and more apart.
-fn draw_large(rate: f64, generator: &mut impl Rng) -> f64 {
+fn draw_large(rate: f64, generator: &mut Generator) -> f64 {
     let z: f64 = StandardNormal.sample(generator);
     (rate + (rate.sqrt() * z + (z * z - 1.0) / 6.0)).round()
 }

@@ -6,11 +6,10 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::{Limits, Pause, Points, Rounds};
-use crate::random::Generator;
 
 /// Rows about a few places, and as many of them as centres.
 fn rows(seed: u64, n_rows: usize, n_columns: usize, n_clusters: usize) -> (Vec<f64>, Vec<f64>) {
-    let mut draw = Generator::seed_from_u64(seed);
+    let mut draw = rand::rngs::ChaCha8Rng::seed_from_u64(seed);
     let places: Vec<f64> = (0..5 * n_columns).map(|_| 3.0 * draw.sample::<f64, _>(StandardNormal)).collect();
     let which = Uniform::new(0, 5).expect("invariant: not empty");
     let mut values = Vec::with_capacity(n_rows * n_columns);

@@ -7,11 +7,11 @@ mod moments;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::two;
+use crate::random::Generator;
 use crate::Error;
 use crate::family::{
     CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Outcome, OwnRows, Sampler,
@@ -289,7 +289,7 @@ impl<A: Axes> Family for AxisGaussian<A> {
 }
 
 impl<A: Axes> Sampler for AxisGaussian<A> {
-    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
+    fn draw_into(&self, component: usize, generator: &mut Generator, out: &mut [f64]) {
         for (d, (out, mean)) in out.iter_mut().zip(self.mean(component)).enumerate() {
             let normal: f64 = StandardNormal.sample(generator);
             *out = mean + self.variance(component, d).sqrt() * normal;
