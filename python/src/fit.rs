@@ -127,7 +127,7 @@ where
         }
         (start, _) => start,
     };
-    let engine = Threads::<F>::new(&rows)?.with_stop(|| watch.is_stopped());
+    let engine = Threads::<F>::stoppable(&rows, || watch.is_stopped())?;
     let fit = mixtura::fit(&engine, n_components, &start, options, watch)?;
     let file = ModelFile::of_fit(&fit, options, &rows, engine.summary())?;
     Ok((fit, if manners.sort { file.sorted_by_weight() } else { file }))
@@ -202,7 +202,7 @@ fn once<F: Family>(
     watch: &Watch<'_>,
 ) -> Result<Ended<F>, Error> {
     let rows = data.rows()?;
-    let engine = Threads::<F>::new(&rows)?;
+    let engine = Threads::<F>::stoppable(&rows, || watch.is_abandoned())?;
     F::check_size(n_components, rows.n_columns())?;
     if !matches!(start, Start::Model(_)) {
         check_components(&engine, n_components, start)?;
@@ -242,7 +242,7 @@ pub(crate) fn of_labels(
 ) -> PyResult<Model> {
     let (data, labels) = (data.data(weights.as_ref())?, labels.as_slice()?);
     with_family!(kind(family, structure)?, F => {
-        let work = |_: &Watch<'_>| labelled::<F>(data, labels, n_components, ridge);
+        let work = |watch: &Watch<'_>| labelled::<F>(data, labels, n_components, ridge, watch);
         let model = supervised(py, n_threads, None, work)?.map_err(refused)?;
         let model = model.ok_or_else(|| Collapsed::new_err("a component has collapsed"))?;
         Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
@@ -255,9 +255,10 @@ fn labelled<F: Family>(
     labels: &[u32],
     n_components: usize,
     ridge: f64,
+    watch: &Watch<'_>,
 ) -> Result<Option<Mixture<F>>, Error> {
     let rows = data.rows()?.with_labels(labels)?;
-    let engine = Threads::<F>::new(&rows)?;
+    let engine = Threads::<F>::stoppable(&rows, || watch.is_abandoned())?;
     let floor = Floor::new(engine.summary(), 0.0, ridge);
     let (model, outcomes) = maximum_of_labels(&engine, n_components, &floor)?;
     let is_singular = |outcome: &Outcome| matches!(outcome, Outcome::Kept | Outcome::Uncorrelated);

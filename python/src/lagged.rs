@@ -11,6 +11,8 @@ use crate::watch::Watch;
 
 /// The reason of a fit that came to a singular component and was not to repair it.
 pub(crate) const COLLAPSED: &str = "collapsed";
+/// The reason of a fit that was stopped.
+const INTERRUPTED: &str = "interrupted";
 
 /// How a fit ends if the likelihood of a model is not waited for: a round's change is that of the models before
 /// its update, and the last update is kept.
@@ -35,7 +37,10 @@ pub(crate) fn go_lagged<F: Family>(
     let (mut likelihoods, mut previous) = (Vec::new(), lag.previous);
     let (mut reason, mut has_converged) = ("round-limit", false);
     for round in 1..=options.rounds {
-        run.step(engine, &endless, &Quiet)?;
+        if run.step(engine, &endless, &Quiet)? {
+            reason = INTERRUPTED;
+            break;
+        }
         if is_collapse(&run.state().events, options) {
             reason = COLLAPSED;
             break;
@@ -53,7 +58,7 @@ pub(crate) fn go_lagged<F: Family>(
             break;
         }
         if watch.is_stopped() {
-            reason = "interrupted";
+            reason = INTERRUPTED;
             break;
         }
     }

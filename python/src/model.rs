@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mixtura::family::Family;
 use mixtura::generate::{Artificial, Balance};
+use mixtura::pass::Threads;
 use mixtura::{AnyMixture, Mixture, with_family, with_mixture};
 use mixtura_io::{BoundsReport, Certainty, FitRecord, ModelFile};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
@@ -291,7 +292,12 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<(f64, f64, f64, f64, f64)> {
         let data = data.data(weights.as_ref())?;
-        let work = |_: &Watch<'_>| self.file.model.score(&data.rows()?);
+        let work = |watch: &Watch<'_>| {
+            let rows = data.rows()?;
+            with_mixture!(&self.file.model, model => {
+                model.score_with(&Threads::stoppable(&rows, || watch.is_abandoned())?)
+            })
+        };
         let score = supervised(py, n_threads, None, work)?.map_err(refused)?;
         Ok((score.mean_log_likelihood, score.log_likelihood, score.aic, score.bic, score.icl))
     }
@@ -353,7 +359,8 @@ pub(crate) fn generate(
 ) -> PyResult<Model> {
     let balance = if is_balanced { Balance::Balanced } else { Balance::Unbalanced };
     let artificial = Artificial { n_columns, n_components, separation, balance };
-    let model = supervised(py, None, None, |_| artificial.mixture(seed))?.map_err(refused)?;
+    let model = supervised(py, None, None, |watch| artificial.mixture_unless(seed, || watch.is_abandoned()))?
+        .map_err(refused)?;
     Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
 }
 
@@ -371,10 +378,11 @@ pub(crate) fn bounds(
     let data = data.data(None)?;
     let each = delta.map(Certainty::Each);
     let certainty = each.or(confidence.map(Certainty::All)).unwrap_or_default();
-    let work = |_: &Watch<'_>| {
+    let work = |watch: &Watch<'_>| {
         let rows = data.rows()?;
         Ok(with_mixture!(&model.file.model, model => {
-            BoundsReport::measure(model, &rows, certainty, within)?.to_json().to_string()
+            let engine = Threads::stoppable(&rows, || watch.is_abandoned())?;
+            BoundsReport::measure_with(model, &engine, certainty, within)?.to_json().to_string()
         }))
     };
     supervised(py, n_threads, None, work)?.map_err(refused)

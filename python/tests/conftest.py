@@ -1,8 +1,4 @@
-"""Data that several tests use, and a signal that comes."""
-
-import os
-import signal
-import threading
+"""Data that several tests use."""
 
 import numpy as np
 import pytest
@@ -26,19 +22,3 @@ def start(rows):
     """Arguments that fix the start of a fit."""
     means = rows[[5, 500, 1500]]
     return {"weights_init": np.full(3, 1 / 3), "means_init": means, "precisions_init": np.tile(np.eye(3), (3, 1, 1))}
-
-
-@pytest.fixture
-def interrupts():
-    """Sends Ctrl-C's signal to this process after some seconds; it is heard, whatever the parent had ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timers = []
-
-    def after(seconds=1.0):
-        timers.append(threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)))
-        timers[-1].start()
-
-    yield after
-    for timer in timers:
-        timer.cancel()
-    signal.signal(signal.SIGINT, before)

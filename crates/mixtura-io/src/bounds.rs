@@ -1,7 +1,7 @@
 //! States how far one update of SEM can be from EM's, as JSON: the file of `mixtura bounds`.
 
 use mixtura::family::Family;
-use mixtura::pass::Threads;
+use mixtura::pass::{Engine, Threads};
 use mixtura::theory::{Bounds, Demand, Proximity, least_weight};
 use mixtura::{Error, Mixture, Rows};
 use serde_json::{Map, Value, json};
@@ -46,7 +46,17 @@ impl<F: Family> BoundsReport<F> {
 
     /// Measures a model's update on rows, in two sweeps; `within` is the per cent that rows are asked for.
     pub fn measure(model: &Mixture<F>, rows: &Rows<'_>, certainty: Certainty, within: f64) -> Result<Self, Error> {
-        let proximity = Proximity::measure(&Threads::new(rows)?, model)?;
+        Self::measure_with(model, &Threads::new(rows)?, certainty, within)
+    }
+
+    /// The same for all rows of an engine, which may be stopped.
+    pub fn measure_with<E: Engine<F>>(
+        model: &Mixture<F>,
+        engine: &E,
+        certainty: Certainty,
+        within: f64,
+    ) -> Result<Self, Error> {
+        let proximity = Proximity::measure(engine, model)?;
         let delta = match certainty {
             Certainty::Each(delta) => delta,
             Certainty::All(confidence) => proximity.delta_for_all(confidence)?,

@@ -35,8 +35,17 @@ pub struct Threads<'a, F: Family> {
 impl<'a, F: Family> Threads<'a, F> {
     /// Looks at the columns once; refuses values that no row of the family can have.
     pub fn new(rows: &'a Rows<'a>) -> Result<Self, Error> {
+        Self::build(rows, None)
+    }
+
+    /// The same with a stop (see [`Self::with_stop`]) that is asked while the columns are looked at, too.
+    pub fn stoppable(rows: &'a Rows<'a>, stop: impl Fn() -> bool + Send + Sync + 'a) -> Result<Self, Error> {
+        Self::build(rows, Some(Box::new(stop)))
+    }
+
+    fn build(rows: &'a Rows<'a>, stop: Option<Box<dyn Fn() -> bool + Send + Sync + 'a>>) -> Result<Self, Error> {
         check_values::<F>(rows, 0..rows.n_rows())?;
-        let mut summary = Summary::of(rows)?;
+        let mut summary = Summary::of_unless(rows, &|| stop.as_ref().is_some_and(|stop| stop()))?;
         if !F::CENTRED {
             summary.centre.fill(0.0);
             // Values as they are: their products with logarithms must stay finite.
@@ -53,7 +62,7 @@ impl<'a, F: Family> Threads<'a, F> {
             tallies: Mutex::default(),
             hints: OnceLock::new(),
             searches: true,
-            stop: None,
+            stop,
         })
     }
 

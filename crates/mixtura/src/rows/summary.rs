@@ -86,6 +86,11 @@ struct Sweep {
 impl Summary {
     /// Sweeps the rows once; refuses columns whose squares leave the range of finite numbers.
     pub fn of(rows: &Rows<'_>) -> Result<Self, Error> {
+        Self::of_unless(rows, &|| false)
+    }
+
+    /// The same, but [`Error::Interrupted`] once `stop` says so: on wide rows the selections take seconds.
+    pub fn of_unless(rows: &Rows<'_>, stop: &(dyn Fn() -> bool + Sync)) -> Result<Self, Error> {
         if rows.n_rows() == 0 {
             return Err(Error::NoRows);
         }
@@ -119,7 +124,8 @@ impl Summary {
         let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
         let sample = rows.sample(ROWS_FOR_SCALE, &mut address.item(0));
         let columns = 0..rows.n_columns();
-        let spreads: Vec<Spread> = columns.clone().into_par_iter().map(|d| Spread::of(&sample, d)).collect();
+        let spread = |d| if stop() { Err(Error::Interrupted) } else { Ok(Spread::of(&sample, d)) };
+        let spreads = columns.clone().into_par_iter().map(spread).collect::<Result<Vec<Spread>, Error>>()?;
         summary.centre = columns.clone().map(|d| summary.centre_of(d, spreads[d].quartiles)).collect();
         summary.scale = summary.scales(rows, &spreads);
         let reach = |d: usize| {

@@ -176,3 +176,11 @@ fn the_sweep_for_the_theorems_and_a_score_can_be_stopped() {
     let plain = Threads::new(&rows).unwrap();
     assert_eq!(model.score_with(&plain).unwrap(), model.score(&rows).unwrap());
 }
+
+#[test]
+fn looking_at_wide_rows_was_deaf_to_a_stop() {
+    let rows = mixtura::Rows::from_vec((0..3000).map(|n| f64::from(n % 101)).collect(), 300).unwrap();
+    let found = Threads::<FullGaussian>::stoppable(&rows, || true);
+    assert_eq!(found.err(), Some(Error::Interrupted));
+    assert!(Threads::<FullGaussian>::stoppable(&rows, || false).is_ok());
+}
