@@ -1,8 +1,5 @@
 """Ctrl-C ends every long call soon, wherever in its work the signal arrives."""
 
-import os
-import signal
-import threading
 import time
 import warnings
 from types import SimpleNamespace
@@ -157,31 +154,9 @@ def cpu_seconds(work):
     return time.process_time() - began
 
 
-class Interrupt:
-    """Sends the signal of Ctrl-C to this process after some seconds, and notes the CPU time when it does."""
-
-    def __init__(self, seconds):
-        self.timer = threading.Timer(seconds, self.send)
-
-    def send(self):
-        self.sent = time.process_time()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def __enter__(self):
-        # A parent may have told its children to ignore the signal.
-        self.before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.timer.start()
-        return self
-
-    def __exit__(self, *_):
-        self.timer.cancel()
-        self.timer.join()
-        signal.signal(signal.SIGINT, self.before)
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", WORK)
-def test_ctrl_c_ends_a_long_call(given, name):
+def test_ctrl_c_ends_a_long_call(given, interrupt_after, name):
     """The signal comes after a quarter of the work, which takes at least ten times as long as a tenth of it.
 
     Times are CPU times on one thread, which other programs hardly change; wall time is no shorter. The call must end
@@ -193,15 +168,15 @@ def test_ctrl_c_ends_a_long_call(given, name):
     while (tenth := min(cpu_seconds(prepare(given, size)) for _ in range(2))) < TENTH:
         size *= 2
     work = prepare(given, 10 * size)
-    with Interrupt(2.5 * tenth) as interrupt:
+    with interrupt_after(2.5 * tenth) as interrupt:
         with pytest.raises(KeyboardInterrupt):
             work()
         late = time.process_time() - interrupt.sent
     assert late < 0.5 * 7.5 * tenth
 
 
-def test_ctrl_c_ends_a_fit_that_would_not_end():
+def test_ctrl_c_ends_a_fit_that_would_not_end(interrupt_after):
     X, _, _ = mixtura.generate(200_000, random_state=1)
     model = GaussianMixture(10, tol=0, max_iter=10**6, init_params="fast-kmeans", random_state=0)
-    with Interrupt(1.0), pytest.raises(KeyboardInterrupt):
+    with interrupt_after(1.0), pytest.raises(KeyboardInterrupt):
         model.fit(X)
