@@ -1,4 +1,4 @@
-"""A pytest plugin that replaces scikit-learn's GaussianMixture with mixtura's before anything imports it."""
+"""Puts mixtura's GaussianMixture into scikit-learn's module before anything imports it from there: a pytest plugin."""
 
 import mixtura
 import sklearn.mixture

@@ -68,19 +68,18 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn options(&self) -> PyResult<Options> {
-        Ok(Options {
-            algorithm: named::<Algorithm>(&self.algorithm)?,
-            result: named::<SemResult>(&self.result)?,
-            precision: named::<Precision>(&self.precision)?,
-            guard: self.guard,
-            accelerate: self.accelerate,
-            rounds: self.rounds,
-            tolerance: self.tolerance,
-            restarts: self.restarts,
-            regularization: self.regularization,
-            ridge: self.ridge,
-            seed: self.seed,
-        })
+        Ok(Options::default()
+            .algorithm(named::<Algorithm>(&self.algorithm)?)
+            .result(named::<SemResult>(&self.result)?)
+            .precision(named::<Precision>(&self.precision)?)
+            .guard(self.guard)
+            .accelerate(self.accelerate)
+            .rounds(self.rounds)
+            .tolerance(self.tolerance)
+            .restarts(self.restarts)
+            .regularization(self.regularization)
+            .ridge(self.ridge)
+            .seed(self.seed))
     }
 }
 

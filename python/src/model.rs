@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use mixtura::family::Family;
 use mixtura::generate::{Artificial, Balance};
-use mixtura::{AnyMixture, Mixture, with_family, with_mixture};
+use mixtura::sweep::Threads;
+use mixtura::{AnyMixture, Mixture, Source, with_family, with_mixture};
 use mixtura_io::{BoundsReport, Certainty, FitRecord, ModelFile};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -218,7 +219,7 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels(&rows, range))
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels_in(&rows, range))
         };
         let labels = supervised(py, n_threads, None, work)?.map_err(refused)?;
         Ok(labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
@@ -242,7 +243,7 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            let piece = |range| self.file.model.posteriors(&rows, range);
+            let piece = |range| self.file.model.posteriors_in(&rows, range);
             Ok((rows.n_rows(), watch.in_pieces(rows.n_rows(), self.cost_of_row(), piece)?))
         };
         let (n_rows, posteriors) = supervised(py, n_threads, None, work)?.map_err(refused)?;
@@ -267,7 +268,7 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities(&rows, range))
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities_in(&rows, range))
         };
         Ok(supervised(py, n_threads, None, work)?.map_err(refused)?.into_pyarray(py))
     }
@@ -291,9 +292,14 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<(f64, f64, f64, f64, f64)> {
         let data = data.data(weights.as_ref())?;
-        let work = |_: &Watch<'_>| self.file.model.score(&data.rows()?);
+        let work = |watch: &Watch<'_>| {
+            let rows = data.rows()?;
+            with_mixture!(&self.file.model, model => {
+                model.score_source(&Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?)
+            })
+        };
         let score = supervised(py, n_threads, None, work)?.map_err(refused)?;
-        Ok((score.mean_log_likelihood, score.log_likelihood, score.aic, score.bic, score.icl))
+        Ok((score.mean_ln_likelihood, score.ln_likelihood, score.aic, score.bic, score.icl))
     }
 
     /// Draws rows, and tells the component of each.
@@ -353,7 +359,8 @@ pub(crate) fn generate(
 ) -> PyResult<Model> {
     let balance = if is_balanced { Balance::Balanced } else { Balance::Unbalanced };
     let artificial = Artificial { n_columns, n_components, separation, balance };
-    let model = supervised(py, None, None, |_| artificial.mixture(seed))?.map_err(refused)?;
+    let model = supervised(py, None, None, |watch| artificial.mixture_unless(seed, || watch.is_abandoned()))?
+        .map_err(refused)?;
     Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
 }
 
@@ -371,10 +378,11 @@ pub(crate) fn bounds(
     let data = data.data(None)?;
     let each = delta.map(Certainty::Each);
     let certainty = each.or(confidence.map(Certainty::All)).unwrap_or_default();
-    let work = |_: &Watch<'_>| {
+    let work = |watch: &Watch<'_>| {
         let rows = data.rows()?;
         Ok(with_mixture!(&model.file.model, model => {
-            BoundsReport::measure(model, &rows, certainty, within)?.to_json().to_string()
+            let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+            BoundsReport::measure_source(model, &source, certainty, within)?.to_json().to_string()
         }))
     };
     supervised(py, n_threads, None, work)?.map_err(refused)

@@ -1,9 +1,9 @@
 //! Learns from batches of rows.
 
-use mixtura::driver::{Event, Gains, Online as Learning};
-use mixtura::family::{Family, Floor};
-use mixtura::pass::{Source, Threads};
-use mixtura::{AnyMixture, Error, Mixture, Options, Start, with_family};
+use mixtura::driver::{Event, Gains, Online as Learning, Problem};
+use mixtura::family::Family;
+use mixtura::sweep::Threads;
+use mixtura::{AnyMixture, Error, Mixture, Options, Source, Start, with_family};
 use mixtura_io::ModelFile;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ pub(crate) struct Online {
 
 /// A mixture of some family that learns.
 trait Learner: Send + Sync {
-    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains) -> Result<f64, Error>;
+    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains, watch: &Watch<'_>) -> Result<f64, Error>;
     fn model(&self) -> AnyMixture;
     fn n_batches(&self) -> u64;
     fn events(&self) -> &[Event];
@@ -37,9 +37,11 @@ impl<F: Family> Learner for Learning<F>
 where
     AnyMixture: From<Mixture<F>>,
 {
-    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains) -> Result<f64, Error> {
+    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains, watch: &Watch<'_>) -> Result<f64, Error> {
         let rows = data.rows()?;
-        Learning::learn(self, &Threads::<F>::new(&rows)?, options, gains)
+        let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+        // Nothing changes before the pass is complete, so a batch that is interrupted leaves no trace.
+        Learning::learn(self, &source, options, gains)
     }
 
     fn model(&self) -> AnyMixture {
@@ -90,14 +92,15 @@ fn begun<F: Family>(
     n_components: usize,
     options: &Options,
     n_batches: u64,
+    watch: &Watch<'_>,
 ) -> Result<Box<dyn Learner>, Error>
 where
     AnyMixture: From<Mixture<F>>,
 {
     let rows = data.rows()?;
-    let engine = Threads::<F>::new(&rows)?;
-    let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
-    let first = start.first_model(&engine, n_components, (options.seed, 0), &floor)?;
+    let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+    let problem = Problem::new(&source, n_components, start.clone(), options.clone())?;
+    let (first, floor) = (problem.first_model(0)?, problem.floor().clone());
     Ok(Box::new(match n_batches {
         0 => Learning::new(first, floor),
         n => Learning::resumed(first, floor, n),
@@ -114,7 +117,7 @@ impl Online {
         let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
         let learner = with_family!(task.kind()?, F => {
             let start = task.start::<F>()?;
-            let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches);
+            let work = |watch: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches, watch);
             supervised(py, task.settings.n_threads, None, work)?.map_err(refused)?
         });
         Ok(Self { family: task.family, structure: task.structure, learner })
@@ -132,7 +135,7 @@ impl Online {
         let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
         let learner = &mut self.learner;
         let gains = gains.of_batch(learner.n_batches() + 1);
-        let work = |_: &Watch<'_>| learner.learn(data, &options, &gains);
+        let work = |watch: &Watch<'_>| learner.learn(data, &options, &gains, watch);
         supervised(py, settings.n_threads, None, work)?.map_err(refused)
     }
 

@@ -1,6 +1,7 @@
 //! The JSON output of `mixtura bounds`: how far one update of SEM can be from EM's.
 
 use mixtura::family::Family;
+use mixtura::sweep::Engine;
 use mixtura::theory::{Bounds, Demand, Proximity, least_weight};
 use mixtura::{Error, Mixture, Rows, Source};
 use serde_json::{Map, Value, json};
@@ -45,7 +46,17 @@ impl<F: Family> BoundsReport<F> {
 
     /// Computes the bounds for a model and rows, in two passes; `within` is the percentage for the number of rows.
     pub fn measure(model: &Mixture<F>, rows: &Rows<'_>, certainty: Certainty, within: f64) -> Result<Self, Error> {
-        let proximity = Proximity::measure(&Source::of(rows)?, model)?;
+        Self::measure_source(model, &Source::of(rows)?, certainty, within)
+    }
+
+    /// The same for all rows behind an engine, which may be stopped.
+    pub fn measure_source<E: Engine>(
+        model: &Mixture<F>,
+        source: &Source<E>,
+        certainty: Certainty,
+        within: f64,
+    ) -> Result<Self, Error> {
+        let proximity = Proximity::measure(source, model)?;
         let delta = match certainty {
             Certainty::Each(delta) => delta,
             Certainty::All(confidence) => proximity.delta_for_all(confidence)?,

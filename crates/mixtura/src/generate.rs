@@ -64,6 +64,11 @@ impl Artificial {
     /// The mixture that a seed stands for: randomly turned ellipsoids about random means, scaled so
     /// that a column of many rows spans about 40.
     pub fn mixture(&self, seed: u64) -> Result<Mixture<FullGaussian>, Error> {
+        self.mixture_unless(seed, || false)
+    }
+
+    /// The same, but [`Error::Interrupted`] once `stop` says so: it takes about 3·K·D³ operations.
+    pub fn mixture_unless(&self, seed: u64, stop: impl Fn() -> bool) -> Result<Mixture<FullGaussian>, Error> {
         self.check()?;
         let (d, k) = (self.n_columns, self.n_components);
         let address = Address { seed, restart: 0, round: 0, purpose: Purpose::Parameters };
@@ -71,7 +76,10 @@ impl Artificial {
             let mut generator = address.item(0);
             (0..k * d).map(|_| StandardNormal.sample(&mut generator)).collect()
         };
-        let mut covariances: Vec<f64> = (1..=k).flat_map(|k| ellipsoid(d, &mut address.item(k as u64))).collect();
+        let mut covariances = Vec::with_capacity(k * d * d);
+        for k in 1..=k {
+            covariances.extend(ellipsoid(d, &mut address.item(k as u64), &stop).ok_or(Error::Interrupted)?);
+        }
         let measured = separation(&means, &covariances, d);
         if measured > 0.0 {
             means.iter_mut().for_each(|mean| *mean *= self.separation / measured);
@@ -123,25 +131,31 @@ pub fn separation(means: &[f64], covariances: &[f64], n_columns: usize) -> f64 {
     nearest.get(nearest.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// A covariance with a random basis and log-uniform deviations along its axes.
-fn ellipsoid(d: usize, generator: &mut Generator) -> Vec<f64> {
-    let basis = orthonormal_basis(d, generator);
+/// A covariance with a random basis and log-uniform deviations along its axes; none if stopped.
+fn ellipsoid(d: usize, generator: &mut Generator, stop: &impl Fn() -> bool) -> Option<Vec<f64>> {
+    let basis = orthonormal_basis(d, generator, stop)?;
     let variances: Vec<f64> = (0..d).map(|_| STRETCH.powf(2.0 * uniform(generator))).collect();
     let mut covariance = vec![0.0; d * d];
     for i in 0..d {
+        if stop() {
+            return None;
+        }
         for j in 0..=i {
             let entry = (0..d).map(|axis| variances[axis] * basis[axis * d + i] * basis[axis * d + j]).sum();
             covariance[i * d + j] = entry;
             covariance[j * d + i] = entry;
         }
     }
-    covariance
+    Some(covariance)
 }
 
 /// Rows of normal numbers made orthonormal one after the other (Gram and Schmidt, twice for digits).
-fn orthonormal_basis(d: usize, generator: &mut Generator) -> Vec<f64> {
+fn orthonormal_basis(d: usize, generator: &mut Generator, stop: &impl Fn() -> bool) -> Option<Vec<f64>> {
     let mut basis: Vec<f64> = (0..d * d).map(|_| StandardNormal.sample(generator)).collect();
     for i in 0..d {
+        if stop() {
+            return None;
+        }
         let (done, rest) = basis.split_at_mut(i * d);
         let row = &mut rest[..d];
         for _ in 0..2 {
@@ -153,7 +167,7 @@ fn orthonormal_basis(d: usize, generator: &mut Generator) -> Vec<f64> {
         let norm = row.iter().map(|a| a * a).sum::<f64>().sqrt();
         row.iter_mut().for_each(|a| *a /= norm);
     }
-    basis
+    Some(basis)
 }
 
 /// Trace of the mixture's covariance.
@@ -225,6 +239,14 @@ mod tests {
         let model = artificial.mixture(1).unwrap();
         let (_, labels) = model.sample(0..20_000, 1).unwrap();
         assert!(labels.iter().any(|&label| label > 90_000) && labels.iter().any(|&label| label < 10_000));
+    }
+
+    #[test]
+    fn a_wide_mixture_could_not_be_stopped() {
+        let calls = std::cell::Cell::new(0);
+        let stop = || calls.replace(calls.get() + 1) == 10;
+        let found = Artificial::default().mixture_unless(1, stop);
+        assert_eq!((found.unwrap_err(), calls.get()), (Error::Interrupted, 11));
     }
 
     #[test]

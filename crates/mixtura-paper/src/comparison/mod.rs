@@ -107,7 +107,12 @@ impl Plan {
 
     /// Exactly `rounds` rounds of an algorithm.
     fn options(&self, algorithm: Algorithm) -> Options {
-        Options::default().algorithm(algorithm).rounds(self.rounds).tolerance(0.0).seed(self.seed).regularization(self.regularization)
+        Options::default()
+            .algorithm(algorithm)
+            .rounds(self.rounds)
+            .tolerance(0.0)
+            .seed(self.seed)
+            .regularization(self.regularization)
     }
 
     /// The model that a start gives both algorithms.

@@ -11,12 +11,7 @@ const CORNERS: usize = 72;
 
 /// Draws rows as dots and components as ellipses of one standard deviation, projected to a random plane; heavier
 /// components are more opaque.
-pub fn projection(
-    name: &str,
-    title: &str,
-    rows: &Rows<'_>,
-    model: &Mixture<FullGaussian>,
-) -> Result<Figure, Error> {
+pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Result<Figure, Error> {
     let n = rows.n_columns();
     let axes = random_plane(n);
     let project = |row: &[f64]| axes.each_ref().map(|axis| axis.iter().zip(row).map(|(a, x)| a * x).sum::<f64>());

@@ -223,14 +223,16 @@ fn check_components<F: Family, E: Engine>(
         return Err(Error::Option { option: "the number of components", expected: "at least 1", value: "0".into() });
     }
     F::check_size(n_components, source.n_columns())?;
-    if let Start::Model(model) = start
-        && model.n_components() != n_components
-    {
-        return Err(Error::Option {
-            option: "the number of components",
-            expected: "that of the initial model",
-            value: n_components.to_string(),
-        });
+    if let Start::Model(model) = start {
+        if model.n_components() != n_components {
+            return Err(Error::Option {
+                option: "the number of components",
+                expected: "that of the initial model",
+                value: n_components.to_string(),
+            });
+        }
+        // A given model needs no rows to start from.
+        return Ok(());
     }
     let n_distinct = source.distinct(n_components)?.len();
     if n_distinct < n_components {

@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use self::floor::Floor;
-use crate::random::Generator;
 use crate::kernels::Side;
 pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
+use crate::random::Generator;
 use crate::rows::shorten;
 use crate::{Error, Rows};
 

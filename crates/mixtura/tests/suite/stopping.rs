@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use mixtura::driver::{Observer, Problem, Quiet, Termination};
+use mixtura::sweep::Threads;
 use mixtura::theory::Proximity;
 use mixtura::{Algorithm, Error, FullGaussian, Options, Source, Start, fit};
 
@@ -190,4 +191,12 @@ fn the_sweep_for_the_theorems_and_a_score_can_be_stopped() {
     assert_eq!(model.score_source(&engine).unwrap_err(), Error::Interrupted);
     let plain = Source::of(&rows).unwrap();
     assert_eq!(model.score_source(&plain).unwrap(), model.score(&rows).unwrap());
+}
+
+#[test]
+fn looking_at_wide_rows_was_deaf_to_a_stop() {
+    let rows = mixtura::Rows::from_vec((0..3000).map(|n| f64::from(n % 101)).collect(), 300).unwrap();
+    let found = Source::new(Threads::new(&rows).with_stop(|| true));
+    assert_eq!(found.err(), Some(Error::Interrupted));
+    assert!(Source::new(Threads::new(&rows).with_stop(|| false)).is_ok());
 }

@@ -4,9 +4,9 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::matrix::{cholesky, packed};
 use super::not_positive_definite;
-use crate::random::Generator;
 use crate::Error;
 use crate::family::Sampler;
+use crate::random::Generator;
 
 /// Means and Cholesky factors: a row is μ + L z for standard normal z.
 #[derive(Debug)]

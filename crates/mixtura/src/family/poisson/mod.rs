@@ -6,10 +6,10 @@ mod moments;
 use rand_distr::{Distribution, Poisson as PoissonDistribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use crate::random::Generator;
 use crate::Error;
 use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Moments, Outcome, OwnRows, Sampler};
 use crate::kernels::Lanes;
+use crate::random::Generator;
 
 pub use density::PoissonPrepared;
 pub use moments::PoissonMoments;

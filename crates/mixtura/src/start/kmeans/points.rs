@@ -80,6 +80,18 @@ impl<'a, T: Real> Points<'a, T> {
         Ok(points)
     }
 
+    /// Some of the points.
+    #[must_use]
+    pub fn rows(&self, range: Range<usize>) -> Self {
+        let values = &self.values[range.start * self.n_columns()..range.end * self.n_columns()];
+        Self {
+            values,
+            offset: self.offset.clone(),
+            weights: self.weights.map(|weights| &weights[range]),
+            set: self.set,
+        }
+    }
+
     /// N.
     pub fn n_rows(&self) -> usize {
         self.values.len() / self.n_columns()

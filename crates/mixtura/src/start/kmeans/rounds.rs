@@ -27,7 +27,7 @@ pub enum Pause {
     Tied(Vec<usize>),
     /// A cluster is empty, or rounding may decide whether the centres have settled; the labels are of no use.
     Uncertain,
-    /// Stopped by the caller.
+    /// Stopped by the caller; the rounds cannot be continued.
     Stopped,
 }
 
@@ -77,14 +77,24 @@ struct Swept {
 }
 
 impl Rounds {
-    /// Begins with the labels that `centres` gave.
-    pub fn new(points: &Points<'_, f64>, centres: &[f64], labels: &[u32]) -> Result<Self, Error> {
+    /// Begins with the labels that `centres` gave; [`Error::Interrupted`] once `is_stopped` says so.
+    pub fn new(
+        points: &Points<'_, f64>,
+        centres: &[f64],
+        labels: &[u32],
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<Self, Error> {
         let n_columns = points.n_columns();
         let n_clusters = centres.len() / n_columns;
         points.check_rows("labels", labels.len())?;
         points.check_centres(centres.len(), n_clusters)?;
         let mut clusters = Clusters::new(n_clusters, n_columns);
-        labels.iter().enumerate().for_each(|(row, &label)| clusters.add(label, points, row));
+        for (n, chunk) in labels.chunks(CHUNK).enumerate() {
+            if is_stopped() {
+                return Err(Error::Interrupted);
+            }
+            chunk.iter().enumerate().for_each(|(row, &label)| clusters.add(label, points, n * CHUNK + row));
+        }
         Ok(Self {
             clusters,
             centres: centres.to_vec(),
@@ -105,17 +115,17 @@ impl Rounds {
         points: &Points<'_, f64>,
         labels: &mut [u32],
         limits: Limits,
-        is_stopped: impl Fn() -> bool,
+        is_stopped: impl Fn() -> bool + Sync,
     ) -> Result<Pause, Error> {
         points.check_rows("labels", labels.len())?;
         loop {
-            if is_stopped() {
-                return Ok(Pause::Stopped);
-            }
             let Some(has_settled) = self.move_centres(points, limits.tolerance) else { return Ok(Pause::Uncertain) };
             self.round += 1;
             self.is_last = has_settled || self.round >= limits.n_rounds;
-            let tied = self.sweep(points, labels);
+            let tied = self.sweep(points, labels, &is_stopped);
+            if is_stopped() {
+                return Ok(Pause::Stopped);
+            }
             if !tied.is_empty() {
                 return Ok(Pause::Tied(tied));
             }
@@ -177,8 +187,13 @@ impl Rounds {
         ((moved - tolerance).abs() > 2.0 * slack).then_some(moved <= tolerance)
     }
 
-    /// Finds changes of labels, and tied rows.
-    fn sweep(&mut self, points: &Points<'_, f64>, labels: &[u32]) -> Vec<usize> {
+    /// Finds changes of labels, and tied rows; some of them only if stopped.
+    fn sweep(
+        &mut self,
+        points: &Points<'_, f64>,
+        labels: &[u32],
+        is_stopped: &(impl Fn() -> bool + Sync),
+    ) -> Vec<usize> {
         // Squared distances l² − u² = (l − u)(l + u) ≥ (l − u)², so a gap of more than √margin is a certain one.
         // Distances near 0 err by the root of their square's error, which is below the margin: once more for each.
         let least = 4.0 * self.margin.sqrt();
@@ -192,6 +207,9 @@ impl Rounds {
             .map_init(
                 || (points.blocks(), vec![0; CHUNK]),
                 |(blocks, picks), (n, (gaps, labels))| {
+                    if is_stopped() {
+                        return Swept::default();
+                    }
                     let mut n_picks = 0;
                     for (row, (gap, &label)) in gaps.iter().zip(labels).enumerate() {
                         picks[n_picks] = row;

@@ -86,7 +86,7 @@ proptest! {
         let mut labels = nearest(&values, &first, n_columns);
         let mut plain = labels.clone();
         let limits = Limits { n_rounds: 40, tolerance: 1e-4 };
-        let mut rounds = Rounds::new(&points, &first, &labels).unwrap();
+        let mut rounds = Rounds::new(&points, &first, &labels, || false).unwrap();
         let pause = rounds.go(&points, &mut labels, limits, || false).unwrap();
         let mut centres = first;
         let mut has_empty = false;
@@ -158,7 +158,7 @@ fn an_empty_cluster_is_uncertain_and_a_stop_is_heard() {
         ([0.0, 10.0], [0, 0, 1, 1], true, Pause::Stopped),
         ([0.0, 10.0], [0, 0, 1, 1], false, Pause::Done),
     ] {
-        let mut rounds = Rounds::new(&points, &centres, &labels).unwrap();
+        let mut rounds = Rounds::new(&points, &centres, &labels, || false).unwrap();
         assert_eq!(rounds.go(&points, &mut labels, limits, || is_stopped).unwrap(), expected);
     }
 }
@@ -171,7 +171,7 @@ fn a_tie_after_the_first_round_is_left_to_the_caller() {
     let limits = Limits { n_rounds: 10, tolerance: 0.0 };
     for (label, ends, expected) in [(0, true, [0, 0, 0, 1, 1]), (1, false, [0, 0, 1, 1, 1])] {
         let mut labels = [0, 0, 0, 1, 1];
-        let mut rounds = Rounds::new(&points, &[-4.0, 3.5], &labels).unwrap();
+        let mut rounds = Rounds::new(&points, &[-4.0, 3.5], &labels, || false).unwrap();
         assert_eq!(rounds.go(&points, &mut labels, limits, || false).unwrap(), Pause::Tied(vec![2]));
         // Where nothing changes, the rounds end.
         assert_eq!(rounds.settle(&points, &mut labels, &[2], &[label]).unwrap(), ends);

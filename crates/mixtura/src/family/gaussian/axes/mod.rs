@@ -11,12 +11,12 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::two;
-use crate::random::Generator;
 use crate::Error;
 use crate::family::{
     CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Outcome, OwnRows, Sampler,
 };
 use crate::kernels::Lanes;
+use crate::random::Generator;
 
 pub use density::AxisPrepared;
 pub use moments::{AxisMoments, AxisScratch};
