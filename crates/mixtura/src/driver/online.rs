@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, record};
+use super::procedure::{Procedure, Steps};
 use super::update::{EMPTY_SHARE, kinds_of, mixing_weights};
 use super::{Algorithm, Options};
 use crate::family::{Family, Fate, Floor, Moments};
@@ -135,19 +136,11 @@ impl<F: Family> Online<F> {
     }
 
     fn assignment(&self, options: &Options) -> Result<Assignment, Error> {
-        match options.algorithm {
-            Algorithm::Em => Ok(Assignment::Soft),
-            Algorithm::Cem => Ok(Assignment::Hard),
-            Algorithm::Sem => Ok(Assignment::Sampled(Address {
-                seed: options.seed,
-                restart: 0,
-                round: self.n_batches,
-                purpose: Purpose::Label,
-            })),
-            Algorithm::Saem | Algorithm::Auto => {
-                let value = format!("{:?}", options.algorithm).to_lowercase();
-                Err(Error::Option { option: "the algorithm for batches", expected: "em, sem or cem", value })
-            }
+        if matches!(options.algorithm, Algorithm::Saem | Algorithm::Auto) {
+            let value = options.algorithm.to_string().to_lowercase();
+            return Err(Error::Option { option: "the algorithm for batches", expected: "em, sem or cem", value });
         }
+        let address = Address { seed: options.seed, restart: 0, round: self.n_batches, purpose: Purpose::Label };
+        Ok(Procedure::<F>::new(options).assignment(address))
     }
 }
