@@ -1,4 +1,4 @@
-//! Ends fits as scikit-learn does: by the likelihood before an update, keeping the last one.
+//! Runs fits with scikit-learn's stopping rule: by the likelihood before an update, keeping the last update.
 
 use mixtura::driver::{Event, EventKind, Observer, Quiet, Run, State};
 use mixtura::family::Family;
@@ -9,23 +9,22 @@ use pyo3::prelude::*;
 use crate::fit::Ended;
 use crate::watch::Watch;
 
-/// The reason of a fit that came to a singular component and was not to repair it.
+/// The reason of a fit that ended with a singular component.
 pub(crate) const COLLAPSED: &str = "collapsed";
 /// The reason of a fit that was stopped.
 const INTERRUPTED: &str = "interrupted";
 
-/// How a fit ends if the likelihood of a model is not waited for: a round's change is that of the models before
-/// its update, and the last update is kept.
+/// The stopping rule: the change of a round is that of the likelihoods before the updates, and the last update is kept.
 #[derive(FromPyObject, Clone, Copy)]
 #[pyo3(from_item_all)]
 pub(crate) struct Lag {
     /// The likelihood that the first one is compared with.
     previous: f64,
-    /// What the weights of the first model lacked to 1, as a logarithm.
+    /// Logarithm of the sum that the weights of the first model had before they were normalised.
     ln_weight: f64,
 }
 
-/// The one loop with the lagged rule.
+/// Runs the rounds with this rule.
 pub(crate) fn go_lagged<F: Family>(
     mut run: Run<F>,
     engine: &Threads<'_, F>,
@@ -45,7 +44,7 @@ pub(crate) fn go_lagged<F: Family>(
             reason = COLLAPSED;
             break;
         }
-        // A component that was just moved has to be fitted before it can be part of an answer.
+        // A component that was just moved has to be fitted before the fit may end.
         let is_moved = |event: &Event| event.kind == EventKind::Reseeded && event.last == round;
         let is_reseeded = run.state().events.iter().any(is_moved);
         let ln_weight = if round == 1 { lag.ln_weight } else { 0.0 };
@@ -67,8 +66,8 @@ pub(crate) fn go_lagged<F: Family>(
     Ok(Ended { answer, likelihoods, rounds, reason, has_converged, events })
 }
 
-/// Whether a component is lost: nothing keeps a singular covariance from being so but a floor, and nothing keeps a
-/// component from its last row but a floor or a ridge.
+/// Whether a component has collapsed: only a floor repairs a singular covariance, and only a floor or a ridge keeps a
+/// component with a single row.
 fn is_collapse(events: &[Event], options: &Options) -> bool {
     let is_lost = |kind| match kind {
         EventKind::CovarianceKept | EventKind::CorrelationsDropped => options.regularization == 0.0,
