@@ -295,7 +295,7 @@ impl Model {
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
             with_mixture!(&self.file.model, model => {
-                model.score_source(&Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?)
+                model.score_with(&Threads::new(&rows).with_stop(|| watch.is_abandoned()))
             })
         };
         let score = supervised(py, n_threads, None, work)?.map_err(refused)?;

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Sampler};
-use crate::pass::{Assignment, Pass, Wanted, evaluate_rows};
+use crate::pass::{Pass, Wanted, evaluate_rows};
 use crate::random::{Address, Choice, Purpose, uniform};
-use crate::sweep::{Engine, Source, check_rows};
+use crate::sweep::{Engine, Threads, check_rows};
 use crate::{Error, Rows};
 
 /// How far the weights of a given model may sum from 1.
@@ -196,16 +196,16 @@ impl<F: Family> Mixture<F> {
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {
-        self.score_source(&Source::of(rows)?)
+        self.score_with(&Threads::new(rows))
     }
 
     /// Likelihood and criteria for all rows behind an engine, in one pass, which may be stopped.
-    pub fn score_source<E: Engine>(&self, source: &Source<E>) -> Result<Score, Error> {
-        check_rows::<F, E>(source)?;
-        let tally = source.sweep(&Pass::new(source, self.clone(), Assignment::Evaluate)?)?;
+    pub fn score_with<E: Engine>(&self, engine: &E) -> Result<Score, Error> {
+        check_rows::<F, E>(engine)?;
+        let tally = engine.sweep(&Pass::evaluating(self.clone()))?;
         let Criteria { aic, bic } = Criteria::new(tally.ln_likelihood, self.n_free_parameters(), tally.weight);
         Ok(Score {
-            rows: source.summary().n_rows,
+            rows: tally.n_rows as usize,
             mean_ln_likelihood: tally.mean_ln_likelihood(),
             ln_likelihood: tally.ln_likelihood,
             aic,

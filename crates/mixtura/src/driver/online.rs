@@ -112,7 +112,7 @@ impl<F: Family> Online<F> {
     pub fn learn<E: Engine>(&mut self, source: &Source<E>, options: &Options, gains: &Gains) -> Result<f64, Error> {
         options.check()?;
         gains.check()?;
-        check_rows::<F, E>(source)?;
+        check_rows::<F, E>(source.engine())?;
         let pass = Pass::new(source, self.model.clone(), self.assignment(options)?)?;
         let tally = source.sweep(&Pass { precision: options.precision, ..pass })?;
         let batch = self.n_batches + 1;

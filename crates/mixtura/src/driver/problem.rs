@@ -48,7 +48,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
     /// Checks everything, and fixes the floor.
     pub fn new(source: &'a Source<E>, n_components: usize, start: Start<F>, options: Options) -> Result<Self, Error> {
         options.check()?;
-        check_rows::<F, E>(source)?;
+        check_rows::<F, E>(source.engine())?;
         check_components(source, n_components, &start)?;
         let floor = Floor::of::<F>(source.summary(), options.regularization, options.ridge);
         Ok(Self {

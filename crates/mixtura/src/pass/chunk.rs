@@ -93,6 +93,7 @@ impl<F: Family> Workspace<F> {
         for first in chunk.blocks().step_by(group_blocks) {
             let n_blocks = group_blocks.min(chunk.blocks().end - first);
             self.group.load(pass.set, &loader, chunk.rows(), first, n_blocks);
+            tally.n_rows += self.group.n_rows() as u64;
             tally.weight += match chunk.rows().weights() {
                 Some(_) => flat(self.group.weights()).sum::<f64>(),
                 None => self.group.n_rows() as f64,

@@ -46,6 +46,19 @@ impl<F: Family> Pass<F> {
         })
     }
 
+    /// A pass that only evaluates a model, in double precision, centred amid its components.
+    pub fn evaluating(model: Mixture<F>) -> Self {
+        Self {
+            origin: None,
+            centre: model.centre(),
+            model,
+            assignment: Assignment::Evaluate,
+            precision: Precision::Double,
+            split_counts: false,
+            probe: Vec::new(),
+        }
+    }
+
     /// The centre in the data's own coordinates.
     pub(super) fn data_centre(&self) -> Vec<f64> {
         match &self.origin {

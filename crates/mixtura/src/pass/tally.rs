@@ -8,6 +8,8 @@ use crate::sweep::Merge;
 /// The result of a pass over some rows; merging gives the result over all of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally<M> {
+    /// Number of rows, those of weight 0 included.
+    pub n_rows: u64,
     /// Sum of row weights.
     pub weight: f64,
     /// Σ w ln p(x): log-likelihood of the model that the pass was made under.
@@ -24,12 +26,12 @@ impl<M: Moments> Tally<M> {
     /// The result over no rows.
     pub fn new(n_components: usize, moments: M) -> Self {
         let squared_weights = vec![0.0; n_components];
-        Self { weight: 0.0, ln_likelihood: 0.0, ln_best_posterior: 0.0, squared_weights, moments }
+        Self { n_rows: 0, weight: 0.0, ln_likelihood: 0.0, ln_best_posterior: 0.0, squared_weights, moments }
     }
 
     /// Sets all sums but the moments to 0.
     pub(super) fn clear(&mut self) {
-        (self.weight, self.ln_likelihood, self.ln_best_posterior) = (0.0, 0.0, 0.0);
+        (self.n_rows, self.weight, self.ln_likelihood, self.ln_best_posterior) = (0, 0.0, 0.0, 0.0);
         self.squared_weights.fill(0.0);
     }
 
@@ -47,6 +49,7 @@ impl<M: Moments> Tally<M> {
 
 impl<M: Moments> Merge for Tally<M> {
     fn merge(&mut self, later: &Self) {
+        self.n_rows += later.n_rows;
         self.weight += later.weight;
         self.ln_likelihood += later.ln_likelihood;
         self.ln_best_posterior += later.ln_best_posterior;

@@ -53,7 +53,7 @@ impl<F: Family> Proximity<F> {
         if source.summary().weighted {
             return Err(Error::Weighted { what: "bounds" });
         }
-        check_rows::<F, E>(source)?;
+        check_rows::<F, E>(source.engine())?;
         let (summary, n_components) = (source.summary(), model.n_components());
         let tally = source.sweep(&Pass::new(source, model.clone(), Assignment::Soft)?)?;
         let responsibility: Vec<f64> = (0..n_components).map(|k| tally.moments.weight(k)).collect();

@@ -149,7 +149,7 @@ fn parts_cut_between_chunks_give_the_same_bounds_and_scores() {
     let (rows, model) = artificial(6000, 3, 3, 92);
     let (parts, whole) = (Source::new(Parts::cut(&rows, &BETWEEN_CHUNKS)).unwrap(), Source::of(&rows).unwrap());
     assert_eq!(Proximity::measure(&parts, &model).unwrap(), Proximity::measure(&whole, &model).unwrap());
-    assert_eq!(model.score_source(&parts).unwrap(), model.score(&rows).unwrap());
+    assert_eq!(model.score_with(parts.engine()).unwrap(), model.score(&rows).unwrap());
 }
 
 /// The label that SEM draws for each row, from statistics of one row at a time.

@@ -188,9 +188,9 @@ fn the_sweep_for_the_theorems_and_a_score_can_be_stopped() {
     }
     let stop = AfterQuestions::new(4);
     let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
-    assert_eq!(model.score_source(&engine).unwrap_err(), Error::Interrupted);
+    assert_eq!(model.score_with(engine.engine()).unwrap_err(), Error::Interrupted);
     let plain = Source::of(&rows).unwrap();
-    assert_eq!(model.score_source(&plain).unwrap(), model.score(&rows).unwrap());
+    assert_eq!(model.score_with(plain.engine()).unwrap(), model.score(&rows).unwrap());
 }
 
 #[test]
