@@ -2,6 +2,7 @@
 
 use std::ops::DerefMut;
 
+use super::dispatch::block_by_block;
 use super::whiten::Number;
 use super::{Arithmetic, Kernel, Lanes};
 
@@ -150,6 +151,7 @@ impl Kernel for Squares<'_> {
             let columns = &block[..self.n_columns];
             if self.n_squares == self.n_columns {
                 for (out, x) in out.iter_mut().zip(columns) {
+                    block_by_block();
                     out.0 = x.map(|x| x * x);
                 }
                 continue;

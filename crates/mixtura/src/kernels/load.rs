@@ -1,5 +1,6 @@
 //! Brings stored rows into blocks: widened, side by side, less an offset.
 
+use super::dispatch::block_by_block;
 use super::{Arithmetic, Kernel, LANES, Lanes};
 use crate::rows::Scalar;
 
@@ -19,6 +20,7 @@ impl<T: Scalar> Kernel for Centre<'_, T> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) {
         for ((out, stored), &offset) in self.out.iter_mut().zip(self.stored).zip(self.offset) {
+            block_by_block();
             out.0 = stored.map(|value| value.to_f64() - offset);
         }
     }

@@ -1,5 +1,6 @@
 //! Multiplies columns: with each other once for all components, or with one component's weights.
 
+use super::dispatch::block_by_block;
 use super::{Arithmetic, Kernel, Lanes};
 
 /// `out[b][p] = x[b][i_p] · x[b][j_p]` for the given pairs of columns and every block b.
@@ -54,6 +55,7 @@ impl Kernel for Scale<'_> {
         for ((block, weight), out) in blocks.zip(self.out.chunks_exact_mut(self.columns.len())) {
             let weight = weight.0;
             for (column, out) in block[self.columns.clone()].iter().zip(out) {
+                block_by_block();
                 out.0 = std::array::from_fn(|lane| column[lane] * weight[lane]);
             }
         }
