@@ -15,6 +15,8 @@ pub(crate) trait Vector<T>: Copy {
     fn load(numbers: &[T]) -> Self;
     /// Overwrites the first numbers of a slice.
     fn store(self, out: &mut [T]);
+    /// `self − subtrahend`.
+    fn sub(self, subtrahend: Self) -> Self;
     /// `self · factor`.
     fn mul(self, factor: Self) -> Self;
     /// `self · factor + addend`.
@@ -27,6 +29,8 @@ pub(crate) trait TwoFours: Vector<f64> {
     fn twice(four: &[f64]) -> Self;
     /// The first four numbers of each slice.
     fn pair(first: &[f64], second: &[f64]) -> Self;
+    /// Number i of vector j as number j of vector i.
+    fn transposed(vectors: [Self; 8]) -> [Self; 8];
     /// Adds up every four as `(0 + 2) + (1 + 3)`: of each [a, b] the sums of a's first four, b's first,
     /// a's second, b's second.
     fn sums(of: [[Self; 2]; 2]) -> [[f64; 4]; 2];
@@ -62,6 +66,11 @@ macro_rules! plain_vector {
             }
 
             #[inline(always)]
+            fn sub(self, subtrahend: Self) -> Self {
+                Self::from_fn(|lane| self.0[lane] - subtrahend.0[lane])
+            }
+
+            #[inline(always)]
             fn mul(self, factor: Self) -> Self {
                 Self::from_fn(|lane| self.0[lane] * factor.0[lane])
             }
@@ -86,6 +95,11 @@ impl<A: Arithmetic> TwoFours for Plain<A, f64, 8> {
     #[inline(always)]
     fn pair(first: &[f64], second: &[f64]) -> Self {
         Self::from_fn(|lane| if lane < 4 { first[lane] } else { second[lane - 4] })
+    }
+
+    #[inline(always)]
+    fn transposed(vectors: [Self; 8]) -> [Self; 8] {
+        std::array::from_fn(|i| Self::from_fn(|j| vectors[j].0[i]))
     }
 
     #[inline(always)]

@@ -14,7 +14,7 @@ pub(super) struct Sixteen(__m512);
 
 /// Calls an intrinsic.
 macro_rules! call {
-    ($intrinsic:ident $(::<$constant:literal>)? ($($argument:expr),*)) => {
+    ($intrinsic:ident $(::<$constant:tt>)? ($($argument:expr),*)) => {
         // SAFETY: outside of this file only `FusedWide` names the types whose methods these are, and
         // only `avx512` names `FusedWide`: the instructions are there. Where an argument is a pointer,
         // the slice that it is of was cut to the length that is read or written.
@@ -39,6 +39,11 @@ impl Vector<f64> for Eight {
     }
 
     #[inline(always)]
+    fn sub(self, subtrahend: Self) -> Self {
+        Self(call!(_mm512_sub_pd(self.0, subtrahend.0)))
+    }
+
+    #[inline(always)]
     fn mul(self, factor: Self) -> Self {
         Self(call!(_mm512_mul_pd(self.0, factor.0)))
     }
@@ -47,6 +52,48 @@ impl Vector<f64> for Eight {
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         Self(call!(_mm512_fmadd_pd(self.0, factor.0, addend.0)))
     }
+}
+
+/// Chooses quarters 0 and 2 of two vectors.
+const EVEN: i32 = 0b10_00_10_00;
+/// Chooses quarters 1 and 3 of two vectors.
+const ODD: i32 = 0b11_01_11_01;
+
+/// Two quarters of x, then two of y.
+#[inline(always)]
+fn quarters<const WHICH: i32>(x: Eight, y: Eight) -> Eight {
+    Eight(call!(_mm512_shuffle_f64x2::<WHICH>(x.0, y.0)))
+}
+
+/// The first number of every quarter, of x and y by turns.
+#[inline(always)]
+fn low(x: Eight, y: Eight) -> Eight {
+    Eight(call!(_mm512_unpacklo_pd(x.0, y.0)))
+}
+
+/// The second number of every quarter, of x and y by turns.
+#[inline(always)]
+fn high(x: Eight, y: Eight) -> Eight {
+    Eight(call!(_mm512_unpackhi_pd(x.0, y.0)))
+}
+
+/// Every quarter of four vectors, one vector for each.
+#[inline(always)]
+fn columns(a: Eight, b: Eight, c: Eight, d: Eight) -> [Eight; 4] {
+    let (even, other_even) = (quarters::<EVEN>(a, b), quarters::<EVEN>(c, d));
+    let (odd, other_odd) = (quarters::<ODD>(a, b), quarters::<ODD>(c, d));
+    [
+        quarters::<EVEN>(even, other_even),
+        quarters::<EVEN>(odd, other_odd),
+        quarters::<ODD>(even, other_even),
+        quarters::<ODD>(odd, other_odd),
+    ]
+}
+
+/// x + y.
+#[inline(always)]
+fn add(x: Eight, y: Eight) -> Eight {
+    Eight(call!(_mm512_add_pd(x.0, y.0)))
 }
 
 impl TwoFours for Eight {
@@ -65,18 +112,21 @@ impl TwoFours for Eight {
     }
 
     #[inline(always)]
+    fn transposed(vectors: [Self; 8]) -> [Self; 8] {
+        let [a, b, c, d, e, f, g, h] = vectors;
+        let [i, k, m, o] = columns(low(a, b), low(c, d), low(e, f), low(g, h));
+        let [j, l, n, p] = columns(high(a, b), high(c, d), high(e, f), high(g, h));
+        [i, j, k, l, m, n, o, p]
+    }
+
+    #[inline(always)]
     fn sums(of: [[Self; 2]; 2]) -> [[f64; 4]; 2] {
-        // Of each four 0 + 2 and 1 + 3, first those of `x`, then those of `y`.
-        let halved = |x: Self, y: Self| {
-            let low = call!(_mm512_shuffle_f64x2::<0b10_00_10_00>(x.0, y.0));
-            let high = call!(_mm512_shuffle_f64x2::<0b11_01_11_01>(x.0, y.0));
-            call!(_mm512_add_pd(low, high))
-        };
         let [[a, b], [c, d]] = of;
-        let (ac, bd) = (halved(a, c), halved(b, d));
-        let (even, odd) = (call!(_mm512_unpacklo_pd(ac, bd)), call!(_mm512_unpackhi_pd(ac, bd)));
+        // Of every four 0 + 2 and 1 + 3, then both together.
+        let ac = add(quarters::<EVEN>(a, c), quarters::<ODD>(a, c));
+        let bd = add(quarters::<EVEN>(b, d), quarters::<ODD>(b, d));
         let mut sums = [[0.0; 4]; 2];
-        Self(call!(_mm512_add_pd(even, odd))).store(sums.as_flattened_mut());
+        add(low(ac, bd), high(ac, bd)).store(sums.as_flattened_mut());
         sums
     }
 }
@@ -95,6 +145,11 @@ impl Vector<f32> for Sixteen {
     #[inline(always)]
     fn store(self, out: &mut [f32]) {
         call!(_mm512_storeu_ps(out[..16].as_mut_ptr(), self.0));
+    }
+
+    #[inline(always)]
+    fn sub(self, subtrahend: Self) -> Self {
+        Self(call!(_mm512_sub_ps(self.0, subtrahend.0)))
     }
 
     #[inline(always)]

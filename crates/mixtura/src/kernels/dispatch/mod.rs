@@ -11,6 +11,8 @@ use super::vector::{Plain, TwoFours, Vector};
 
 /// Multiply-add as the machine does it.
 pub(crate) trait Arithmetic: Copy {
+    /// Whether vectors are registers.
+    const IS_WIDE: bool = false;
     /// Eight numbers.
     type Eight: TwoFours;
     /// Sixteen numbers in single precision.
@@ -66,6 +68,7 @@ impl Arithmetic for Separate {
 
 #[cfg(target_arch = "x86_64")]
 impl Arithmetic for FusedWide {
+    const IS_WIDE: bool = true;
     type Eight = avx512::Eight;
     type Sixteen = avx512::Sixteen;
 
