@@ -36,6 +36,6 @@ pub(crate) use load::{Centre, Transpose};
 pub use narrow::{ErrorBound, NarrowLanes};
 pub(crate) use narrow::{NARROW_LEAST_EXPONENT, Narrow, NarrowDraw, ROUNDOFF};
 pub(crate) use posterior::{Apportion, Draw, Evidence, Largest, Softmax};
-pub(crate) use products::{Products, Scale};
-pub(crate) use tiles::{Triangle, Triangles};
+pub(crate) use products::{Products, Scale, TotalWeights};
+pub(crate) use tiles::{OuterProduct, OuterProducts};
 pub(crate) use whiten::{Whiten, WhitenNear};

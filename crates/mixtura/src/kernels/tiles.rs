@@ -201,7 +201,7 @@ impl Tiles for Matrix<'_> {
 }
 
 /// Adds `Σ_rows w · x_i · x_j` for all j ≤ i to a packed lower triangle.
-pub(crate) struct Triangle<'a> {
+pub(crate) struct OuterProduct<'a> {
     /// Blocks of `stride` columns each.
     pub blocks: &'a [Lanes],
     /// Columns of a block.
@@ -212,7 +212,7 @@ pub(crate) struct Triangle<'a> {
     pub out: &'a mut [f64],
 }
 
-impl Triangle<'_> {
+impl OuterProduct<'_> {
     /// Adds them, a few rows of the triangle at a time.
     pub(crate) fn add(self, set: InstructionSet) {
         let Self { blocks, stride, weights, out } = self;
@@ -220,15 +220,11 @@ impl Triangle<'_> {
         for first in (0..stride).step_by(PAIRED) {
             let n = PAIRED.min(stride - first);
             let rows = Side { blocks, stride, first, n };
-            // Entries right of the diagonal are left out by the run that they belong to.
+            // Tiles reach beyond the diagonal; what lies there is not added to anything.
             match weights {
-                None => add_all(set, first + n, &mut TriangleRows { rows, paired: rows, n_blocks, out }),
+                None => add_all(set, first + n, &mut SomeRows { rows, paired: rows, n_blocks, out }),
                 Some(weights) => {
-                    add_all(
-                        set,
-                        first + n,
-                        &mut TriangleRows { rows, paired: Weighted { rows, weights }, n_blocks, out },
-                    );
+                    add_all(set, first + n, &mut SomeRows { rows, paired: Weighted { rows, weights }, n_blocks, out });
                 }
             }
         }
@@ -236,14 +232,14 @@ impl Triangle<'_> {
 }
 
 /// A few rows of a triangle, and the columns of the blocks that they are of.
-struct TriangleRows<'a, P> {
+struct SomeRows<'a, P> {
     rows: Side<'a>,
     paired: P,
     n_blocks: usize,
     out: &'a mut [f64],
 }
 
-impl<P: Paired> Tiles for TriangleRows<'_, P> {
+impl<P: Paired> Tiles for SomeRows<'_, P> {
     #[inline(always)]
     fn add<A: Arithmetic, const M: usize>(&mut self, first: usize) {
         let sums = tile::<A, M, 2>(Side { first, ..self.rows }, self.paired, self.n_blocks);
@@ -258,7 +254,7 @@ impl<P: Paired> Tiles for TriangleRows<'_, P> {
 }
 
 /// Adds `Σ_rows w_k · x_i · x_j` for all j ≤ i to the packed lower triangle of every component k.
-pub(crate) struct Triangles<'a> {
+pub(crate) struct OuterProducts<'a> {
     /// Blocks of `stride` columns each.
     pub blocks: &'a [Lanes],
     /// Columns of a block.
@@ -269,14 +265,14 @@ pub(crate) struct Triangles<'a> {
     pub out: &'a mut [f64],
 }
 
-impl Triangles<'_> {
+impl OuterProducts<'_> {
     /// Adds them, a few components at a time.
     pub(crate) fn add(mut self, set: InstructionSet) {
         add_all(set, self.weights.n, &mut self);
     }
 }
 
-impl Tiles for Triangles<'_> {
+impl Tiles for OuterProducts<'_> {
     #[inline(always)]
     fn add<A: Arithmetic, const M: usize>(&mut self, first: usize) {
         let Self { blocks, stride, .. } = *self;
@@ -368,11 +364,11 @@ mod tests {
                 // In registers where there are such, and in arrays.
                 for set in [InstructionSet::detect(), InstructionSet::baseline()] {
                     let mut out = vec![1.0; together.len()];
-                    Triangles { blocks, stride, weights, out: &mut out }.add(set);
+                    OuterProducts { blocks, stride, weights, out: &mut out }.add(set);
                     prop_assert_eq!(&out, &together);
                     for (weights, expected) in [(Some(one), &weighted), (None, &plain)] {
                         let mut out = vec![1.0; expected.len()];
-                        Triangle { blocks, stride, weights, out: &mut out }.add(set);
+                        OuterProduct { blocks, stride, weights, out: &mut out }.add(set);
                         prop_assert_eq!(&out, expected);
                     }
                 }
