@@ -6,7 +6,6 @@ mod averages;
 mod certified;
 mod conformance;
 mod degenerate;
-mod disassembly;
 mod draws;
 mod far_values;
 mod monotone;
