@@ -3,7 +3,7 @@
 use std::ops::DerefMut;
 
 use super::dispatch::block_by_block;
-use super::whiten::{Number, one_coordinate, two_coordinates};
+use super::whiten::Number;
 use super::{Arithmetic, Kernel, LANES, Lanes};
 
 /// `constant − Σ_d (a_d x_d + b_d)²` for several components and the rows of one block.
@@ -133,12 +133,38 @@ impl Kernel for Transform<'_> {
         for (i, pair) in pairs.iter_mut().enumerate() {
             let (rows, tail) = rest.split_at(4 * i + 3);
             rest = tail;
-            *pair = two_coordinates::<A, Lanes, f64, LANES>(self.block, rows, [0.0; 2]).map(Lanes);
+            *pair = two_coordinates::<A>(self.block, rows);
         }
         for out in last {
-            *out = Lanes(one_coordinate::<A, Lanes, f64, LANES>(self.block, rest, 0.0));
+            let mut y = [0.0; LANES];
+            for (x, &a) in self.block.iter().zip(rest) {
+                for lane in 0..LANES {
+                    y[lane] = A::mul_add(a, x[lane], y[lane]);
+                }
+            }
+            *out = Lanes(y);
         }
     }
+}
+
+/// Two neighbouring coordinates of A x, given those rows of A.
+///
+/// Both at a time: each column of the block is loaded once, and neither waits for its own sums.
+#[inline(always)]
+fn two_coordinates<A: Arithmetic>(block: &[Lanes], rows: &[f64]) -> [Lanes; 2] {
+    let (first, second) = rows.split_at(rows.len() / 2);
+    let (mut y, mut z) = ([0.0; LANES], [0.0; LANES]);
+    for ((x, &a), &b) in block.iter().zip(first).zip(second) {
+        for lane in 0..LANES {
+            y[lane] = A::mul_add(a, x[lane], y[lane]);
+            z[lane] = A::mul_add(b, x[lane], z[lane]);
+        }
+    }
+    let (x, b) = (&block[first.len()], second[first.len()]);
+    for lane in 0..LANES {
+        z[lane] = A::mul_add(b, x[lane], z[lane]);
+    }
+    [Lanes(y), Lanes(z)]
 }
 
 /// The squares of the first columns of every block: each of them, or their sum.

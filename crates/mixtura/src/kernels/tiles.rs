@@ -3,6 +3,7 @@
 //! Every product has four partial sums, as in [`DotProducts`](super::DotProducts), and so the same bits;
 //! a register holds those of two products. What is multiplied more than once never leaves registers.
 
+use super::dispatch::block_by_block;
 use super::dots::WIDTH;
 use super::vector::{TwoFours, Vector};
 use super::{Arithmetic, InstructionSet, Kernel, LANES, Lanes, Side};
@@ -247,6 +248,7 @@ impl<P: Paired> Tiles for SomeRows<'_, P> {
             let i = self.rows.first + n;
             let out = &mut self.out[i * (i + 1) / 2..][..=i];
             for (out, sums) in out.iter_mut().skip(first).zip(&sums) {
+                block_by_block();
                 *out += sums[n];
             }
         }

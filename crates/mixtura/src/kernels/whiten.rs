@@ -207,36 +207,23 @@ fn add_two<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
     i: usize,
     mut square: [T; W],
 ) -> [T; W] {
-    let [y, z] = two_coordinates::<A, L, T, W>(block, rows, [offset[i], offset[i + 1]]);
-    for lane in 0..W {
-        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
-        square[lane] = T::mul_add::<A>(z[lane], z[lane], square[lane]);
-    }
-    square
-}
-
-/// Two neighbouring coordinates of A x + b, given those rows of A and entries of b.
-///
-/// Both at a time: each column of the block is loaded once, and neither waits for its own sums.
-#[inline(always)]
-pub(super) fn two_coordinates<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
-    block: &[L],
-    rows: &[T],
-    offsets: [T; 2],
-) -> [[T; W]; 2] {
-    let (first, second) = rows.split_at(rows.len() / 2);
-    let [mut y, mut z] = offsets.map(|offset| [offset; W]);
+    // Both at a time: each column of the block is loaded once.
+    let (first, second) = rows.split_at(i + 1);
+    let mut y = [offset[i]; W];
+    let mut z = [offset[i + 1]; W];
     for ((x, &a), &b) in block.iter().zip(first).zip(second) {
         for lane in 0..W {
             y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
             z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
         }
     }
-    let (x, b) = (&block[first.len()], second[first.len()]);
+    let (x, b) = (&block[i + 1], second[i + 1]);
     for lane in 0..W {
         z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
+        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
+        square[lane] = T::mul_add::<A>(z[lane], z[lane], square[lane]);
     }
-    [y, z]
+    square
 }
 
 /// Adds the square of the last coordinate of A x + b, given the last row of A.
@@ -247,27 +234,16 @@ fn add_last<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>
     offset: T,
     mut square: [T; W],
 ) -> [T; W] {
-    let y = one_coordinate::<A, L, T, W>(block, row, offset);
-    for lane in 0..W {
-        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
-    }
-    square
-}
-
-/// A coordinate of A x + b, given that row of A and entry of b.
-#[inline(always)]
-pub(super) fn one_coordinate<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
-    block: &[L],
-    row: &[T],
-    offset: T,
-) -> [T; W] {
     let mut y = [offset; W];
     for (x, &a) in block.iter().zip(row) {
         for lane in 0..W {
             y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
         }
     }
-    y
+    for lane in 0..W {
+        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
+    }
+    square
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod averages;
 mod certified;
 mod conformance;
 mod degenerate;
+mod disassembly;
 mod draws;
 mod far_values;
 mod monotone;
