@@ -1,4 +1,4 @@
-//! A pass that is ready to run: factors of the model, limits, and how near components are found.
+//! A pass that is ready to run: factors of the model, cutoffs, and how near components are found.
 
 use super::chunk::Workspace;
 use super::near::Search;
@@ -16,9 +16,9 @@ pub struct PreparedPass<F: Family> {
     pub(super) split_counts: bool,
     /// The point that rows are centred on, in the data's own coordinates.
     pub(super) data_centre: Vec<f64>,
-    /// For each component the exponent below which its share of a row counts as zero.
+    /// For each component, the exponent below which its share of a row counts as zero.
     pub(super) cutoffs: Vec<f64>,
-    /// What bounds the error of single precision, if draws may use it.
+    /// The error bound of single precision, if draws may use it.
     pub(super) narrow: Option<ErrorBound>,
     /// How components near a row are found, if most are far from most rows.
     pub(super) search: Option<Search>,
