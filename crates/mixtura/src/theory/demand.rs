@@ -42,7 +42,7 @@ impl<F: Family> Proximity<F> {
         check_delta(delta)?;
         if !(share.is_finite() && share > 0.0) {
             let value = share.to_string();
-            return Err(Error::Option { option: "the share", expected: "a positive number", value });
+            return Err(Error::Option { option: "share", expected: "a positive number", value });
         }
         let (n, n_rows) = (self.n_columns(), self.n_rows as f64);
         let ln = (2.0 / delta).ln();
