@@ -157,7 +157,7 @@ fn record_meaningless<F: Family>(events: &mut Vec<Event>, run: &Run<F>, summary:
     // A constant column is always at the floor, in all components.
     let columns: Vec<usize> = (0..summary.minimum.len()).filter(|&d| summary.minimum[d] < summary.maximum[d]).collect();
     let is_on_floor = model.components.is_on_floor(floor, &columns);
-    let fewest_rows = model.components.least_rows();
+    let fewest_rows = model.components.fewest_rows();
     for (k, is_on_floor) in is_on_floor.into_iter().enumerate() {
         if is_on_floor {
             event::record(events, EventKind::OnFloor, Some(k), *round);

@@ -81,7 +81,7 @@ pub(super) fn fates<F: Family, E: Engine>(
     tally: &Tally<F::Moments>,
     counting: Counting,
 ) -> Result<Vec<Fate>, Error> {
-    let fewest_rows = state.model.components.least_rows();
+    let fewest_rows = state.model.components.fewest_rows();
     let mut fates = Vec::with_capacity(state.model.n_components());
     for k in 0..state.model.n_components() {
         let is_empty = tally.moments.weight(k) <= EMPTY_SHARE * tally.weight;

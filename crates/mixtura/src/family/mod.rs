@@ -65,7 +65,7 @@ pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + Deserial
     /// Number of free parameters of all components, without the mixing weights.
     fn n_free_parameters(&self) -> usize;
     /// ζ: the minimum number of rows needed to estimate a component.
-    fn least_rows(&self) -> f64;
+    fn fewest_rows(&self) -> f64;
     /// A point between the components, with few digits, used as the centre of computations.
     fn centre(&self, weights: &[f64]) -> Vec<f64> {
         let (n_columns, centres) = (self.n_columns(), self.centres());

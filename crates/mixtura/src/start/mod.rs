@@ -113,7 +113,7 @@ fn of_source_labels<F: Family, E: Engine>(
     let (anywhere, tally) = tally_of_labels::<F, E>(source, n_components, floor)?;
     let (estimated, _) = anywhere.maximize(&tally.moments, &vec![Fate::Estimate; n_components], floor);
     let previous = F::about(&estimated.centres(), &floor.scale, floor);
-    let least = previous.least_rows();
+    let least = previous.fewest_rows();
     let fates: Vec<Fate> = (0..n_components)
         .map(|k| match tally.effective_rows(k) {
             n_rows if n_rows < least => Fate::Blend { n_rows },

@@ -84,14 +84,14 @@ impl<F: Family> Proximity<F> {
         let lambda: Vec<f64> = self.responsibility.iter().map(|&r| lambda_weight(r, delta)).collect();
         let valid: Vec<bool> = lambda.iter().map(|&lambda| lambda < 1.0).collect();
         // (1 − λ_w)·r: the smallest number of rows the component may get.
-        let least_rows = |k: usize| if valid[k] { (1.0 - lambda[k]) * self.responsibility[k] } else { f64::NAN };
+        let fewest_rows = |k: usize| if valid[k] { (1.0 - lambda[k]) * self.responsibility[k] } else { f64::NAN };
         let mean: Vec<f64> = (0..n_components * n)
-            .map(|at| reach(self.tau[at], self.spread[at % n], delta) / least_rows(at / n))
+            .map(|at| reach(self.tau[at], self.spread[at % n], delta) / fewest_rows(at / n))
             .collect();
         let covariance = self.rho.as_ref().map(|rho| {
             let bound = |(at, rho): (usize, &f64)| {
                 let (k, i, j) = (at / (n * n), at / n % n, at % n);
-                let own = reach(*rho, self.spread[i] * self.spread[j], delta) / least_rows(k);
+                let own = reach(*rho, self.spread[i] * self.spread[j], delta) / fewest_rows(k);
                 own + mean[k * n + i] * mean[k * n + j]
             };
             rho.iter().enumerate().map(bound).collect()

@@ -245,6 +245,6 @@ fn the_least_deviation_of_a_component_is_that_of_its_own_values() {
     values.push(1e16);
     let rows = Rows::from_slice(&values, 1).unwrap();
     let floor = Floor::of::<FullGaussian>(&Summary::of(&rows).unwrap(), 1e-9, 0.0);
-    assert_eq!(floor.least_about(&[0.5]), floor.least);
-    assert!(floor.least_about(&[1e16])[0] > 1.0);
+    assert_eq!(floor.smallest_deviation_at(&[0.5]), floor.smallest_deviation);
+    assert!(floor.smallest_deviation_at(&[1e16])[0] > 1.0);
 }

@@ -108,9 +108,9 @@ fn a_model_is_the_maximum_of_its_expected_statistics() {
     fn check<F: mixtura::family::Family>(components: &F, weights: &[f64]) {
         let n_columns = components.n_columns();
         let floor = Floor {
-            least: vec![0.0; n_columns],
+            smallest_deviation: vec![0.0; n_columns],
             ridge: vec![0.0; n_columns],
-            least_rate: vec![0.0; n_columns],
+            smallest_rate: vec![0.0; n_columns],
             scale: vec![1.0; n_columns],
             centre: vec![0.0; n_columns],
             origin: vec![0.0; n_columns],

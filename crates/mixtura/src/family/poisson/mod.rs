@@ -79,7 +79,7 @@ impl Family for Poisson {
         self.rates.len()
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         1.0
     }
 
@@ -165,9 +165,9 @@ impl Family for Poisson {
     }
 
     fn about(centres: &[f64], _unit: &[f64], floor: &Floor) -> Self {
-        let least = floor.least_rate.iter().cycle();
+        let least = floor.smallest_rate.iter().cycle();
         let rates = centres.iter().zip(least).map(|(centre, &least)| centre.max(least)).collect();
-        Self { n_columns: floor.least_rate.len(), rates }
+        Self { n_columns: floor.smallest_rate.len(), rates }
     }
 
     fn maximize(&self, moments: &PoissonMoments, fates: &[Fate], floor: &Floor) -> (Self, Vec<Outcome>) {
@@ -183,7 +183,7 @@ impl Family for Poisson {
                     moments.sums(k).iter().map(|sum| sum / moments.weight(k)).collect()
                 }
             };
-            for ((rate, estimated), &least) in next.rates[k * n..].iter_mut().zip(estimated).zip(&floor.least_rate) {
+            for ((rate, estimated), &least) in next.rates[k * n..].iter_mut().zip(estimated).zip(&floor.smallest_rate) {
                 if estimated < least && *fate == Fate::Estimate {
                     outcomes[k] = Outcome::Clipped;
                 }
