@@ -13,17 +13,32 @@ use serde::de::DeserializeOwned;
 
 pub use self::floor::Floor;
 use crate::kernels::Side;
+#[doc(hidden)]
 pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
 use crate::random::Generator;
 use crate::rows::shorten;
 use crate::{Error, Rows};
 
+/// Only this crate can implement families: their kernels and statistics must agree to the last bit.
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for crate::FullGaussian {}
+    impl Sealed for crate::TiedGaussian {}
+    impl<A: super::gaussian::Axes> Sealed for super::gaussian::AxisGaussian<A> {}
+    impl Sealed for crate::Poisson {}
+}
+
 /// The parameters of all components of a mixture, and what can be done with them.
+///
+/// The trait is sealed, because its methods include kernels over blocks of rows, which are not a public interface.
 ///
 /// A fit needs five things: log-densities of a block of rows, statistics of weighted rows, the maximum-likelihood
 /// estimate from statistics, the minimum number of rows for an estimate, and draws. All components are handled at once,
 /// because they may share work or parameters.
-pub trait Family: Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned + 'static {
+pub trait Family:
+    sealed::Sealed + Clone + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned + 'static
+{
     /// What a pass needs of the parameters: factors, constants, centres.
     type Prepared: Send + Sync + 'static;
     /// Sufficient statistics of weighted rows.

@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut, Sub};
 
+use super::vector::Vector;
 use super::{Arithmetic, Kernel};
 
 /// A number type that distances are computed in.
@@ -12,6 +13,8 @@ pub(crate) trait Number: Copy + PartialOrd + Sub<Output = Self> {
     fn mul_add<A: Arithmetic>(a: Self, b: Self, c: Self) -> Self;
     /// `a − b`, for a square b that may have left the range of the type.
     fn less_square(a: Self, b: Self) -> Self;
+    /// A vector of half a block's rows.
+    type Half<A: Arithmetic>: Vector<Self>;
 }
 
 impl Number for f64 {
@@ -28,6 +31,8 @@ impl Number for f64 {
         const LARGEST: f64 = 1e300;
         a - if b < LARGEST { b } else { LARGEST }
     }
+
+    type Half<A: Arithmetic> = A::Eight;
 }
 
 impl Number for f32 {
@@ -43,6 +48,8 @@ impl Number for f32 {
     fn less_square(a: f32, b: f32) -> f32 {
         a - b
     }
+
+    type Half<A: Arithmetic> = A::Sixteen;
 }
 
 /// `constant − |A x + b|²` for several components and the rows of one block.
@@ -200,23 +207,36 @@ fn add_two<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
     i: usize,
     mut square: [T; W],
 ) -> [T; W] {
-    // Both at a time: each column of the block is loaded once.
-    let (first, second) = rows.split_at(i + 1);
-    let mut y = [offset[i]; W];
-    let mut z = [offset[i + 1]; W];
+    let [y, z] = two_coordinates::<A, L, T, W>(block, rows, [offset[i], offset[i + 1]]);
+    for lane in 0..W {
+        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
+        square[lane] = T::mul_add::<A>(z[lane], z[lane], square[lane]);
+    }
+    square
+}
+
+/// Two neighbouring coordinates of A x + b, given those rows of A and entries of b.
+///
+/// Both at a time: each column of the block is loaded once, and neither waits for its own sums.
+#[inline(always)]
+pub(super) fn two_coordinates<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
+    block: &[L],
+    rows: &[T],
+    offsets: [T; 2],
+) -> [[T; W]; 2] {
+    let (first, second) = rows.split_at(rows.len() / 2);
+    let [mut y, mut z] = offsets.map(|offset| [offset; W]);
     for ((x, &a), &b) in block.iter().zip(first).zip(second) {
         for lane in 0..W {
             y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
             z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
         }
     }
-    let (x, b) = (&block[i + 1], second[i + 1]);
+    let (x, b) = (&block[first.len()], second[first.len()]);
     for lane in 0..W {
         z[lane] = T::mul_add::<A>(b, x[lane], z[lane]);
-        square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
-        square[lane] = T::mul_add::<A>(z[lane], z[lane], square[lane]);
     }
-    square
+    [y, z]
 }
 
 /// Adds the square of the last coordinate of A x + b, given the last row of A.
@@ -227,20 +247,31 @@ fn add_last<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>
     offset: T,
     mut square: [T; W],
 ) -> [T; W] {
-    let mut y = [offset; W];
-    for (x, &a) in block.iter().zip(row) {
-        for lane in 0..W {
-            y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
-        }
-    }
+    let y = one_coordinate::<A, L, T, W>(block, row, offset);
     for lane in 0..W {
         square[lane] = T::mul_add::<A>(y[lane], y[lane], square[lane]);
     }
     square
 }
 
+/// A coordinate of A x + b, given that row of A and entry of b.
+#[inline(always)]
+pub(super) fn one_coordinate<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>(
+    block: &[L],
+    row: &[T],
+    offset: T,
+) -> [T; W] {
+    let mut y = [offset; W];
+    for (x, &a) in block.iter().zip(row) {
+        for lane in 0..W {
+            y[lane] = T::mul_add::<A>(a, x[lane], y[lane]);
+        }
+    }
+    y
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::super::{InstructionSet, LANES, Lanes};
@@ -289,7 +320,7 @@ mod tests {
     }
 
     /// Numbers in [−1, 1), the same for the same seed.
-    fn numbers(seed: u64) -> impl FnMut() -> f64 {
+    pub(in super::super) fn numbers(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
         move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
