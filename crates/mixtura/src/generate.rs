@@ -187,7 +187,7 @@ mod tests {
     use crate::{Rows, sweep::Summary};
 
     #[test]
-    fn a_mixture_has_the_separation_and_spread_that_were_asked_for() {
+    fn a_mixture_has_the_requested_separation_and_spread() {
         for balance in [Balance::Balanced, Balance::Unbalanced] {
             let artificial = Artificial { separation: 0.9, balance, ..Artificial::default() };
             let model = artificial.mixture(3).unwrap();

@@ -160,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn assignments_are_as_short_as_the_shortest_permutation(
+        fn assignments_have_the_cost_of_the_best_permutation(
             n in 1usize..=6, entries in prop::collection::vec(0u32..20, 36), fine in prop::collection::vec(0.0..1.0, 36),
         ) {
             for costs in [entries.iter().map(|&x| f64::from(x)).collect::<Vec<_>>(), fine] {
@@ -193,7 +193,7 @@ mod tests {
 
     /// All are nearest to the same one, so only the whole assignment decides.
     #[test]
-    fn a_component_that_is_not_nearest_to_its_namesake_may_still_belong_to_it() {
+    fn components_match_by_number_even_if_another_is_nearer() {
         let a = FullGaussian::new(1, vec![0.0, 1.0, 2.0], vec![1.0; 3]).unwrap();
         let b = FullGaussian::new(1, vec![-9.0, 0.9, 4.0], vec![1.0; 3]).unwrap();
         assert!(Outline::of(&a).matches_by_number(&Outline::of(&b), &[1.0]));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_outlines_is_approached_by_falling_shares() {
+    fn approaching_by_decreasing_fractions_gives_the_mean() {
         let outline = |mean: f64| Outline::of(&FullGaussian::new(1, vec![mean], vec![mean * mean]).unwrap());
         let mut mean = outline(1.0);
         mean.approach(&outline(2.0), 0.5);

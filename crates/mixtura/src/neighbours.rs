@@ -161,7 +161,7 @@ mod tests {
     proptest! {
         /// A grid with few values, so that points and distances repeat, and values of all magnitudes.
         #[test]
-        fn the_tree_finds_what_looking_at_all_points_finds_to_the_bit(
+        fn the_tree_agrees_with_brute_force_to_the_last_bit(
             n in 1usize..5, n_points in 1usize..200, is_coarse in any::<bool>(), seed in any::<u64>(),
         ) {
             let mut state = seed;

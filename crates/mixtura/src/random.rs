@@ -54,7 +54,7 @@ pub enum Purpose {
 /// use mixtura::random::{Address, Purpose};
 ///
 /// let address = Address { seed: 7, restart: 0, round: 3, purpose: Purpose::Label };
-/// // Row 1000's number is the same whether or not its neighbours were asked for.
+/// // Row 1000 gets the same number whether or not its neighbours are drawn.
 /// let mut uniform = [0.0; 16];
 /// address.uniforms_into(992, &mut uniform);
 /// assert_eq!(uniform[8], address.uniform(1000));
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_distinct_and_order_free() {
+    fn draws_depend_on_the_address_and_not_on_the_order() {
         let base = Address { seed: 1, restart: 0, round: 0, purpose: Purpose::Label };
         let others = [
             Address { seed: 2, ..base },

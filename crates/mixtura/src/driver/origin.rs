@@ -21,7 +21,7 @@ pub(super) fn origin(summary: &Summary) -> Option<Vec<f64>> {
 }
 
 /// A point in coordinates relative to `origin`.
-pub(super) fn less(point: &[f64], origin: Option<&[f64]>) -> Vec<f64> {
+pub(super) fn relative_to(point: &[f64], origin: Option<&[f64]>) -> Vec<f64> {
     match origin {
         None => point.to_vec(),
         Some(origin) => point.iter().zip(origin).map(|(x, origin)| x - origin).collect(),

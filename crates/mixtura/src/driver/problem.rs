@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::origin::{self, less};
+use super::origin::{self, relative_to};
 use super::procedure::{Procedure, Steps};
 use super::rule::{Rule, Settled};
 use super::run::{Evaluated, State};
@@ -176,12 +176,14 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         let summary = self.source.summary();
         let probe = match origin {
             None => self.probe.clone(),
-            Some(origin) => self.probe.chunks_exact(origin.len()).flat_map(|row| less(row, Some(origin))).collect(),
+            Some(origin) => {
+                self.probe.chunks_exact(origin.len()).flat_map(|row| relative_to(row, Some(origin))).collect()
+            }
         };
         self.source.sweep(&Pass {
             origin: origin.map(<[f64]>::to_vec),
             model,
-            centre: less(&self.centre, origin),
+            centre: relative_to(&self.centre, origin),
             assignment,
             precision,
             split_counts: summary.weighted && summary.whole_weights,
@@ -194,7 +196,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         let State { restart, round, .. } = *state;
         let address = Address { seed: self.options.seed, restart, round, purpose: Purpose::Reseed };
         let row = self.source.sample(1, &mut address.item(component as u64))?.row(0);
-        Ok(less(&row, state.origin.as_deref()))
+        Ok(relative_to(&row, state.origin.as_deref()))
     }
 
     /// Whether the algorithm draws labels at random.

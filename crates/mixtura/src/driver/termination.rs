@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_after_ten_rounds_is_level() {
+    fn a_decrease_after_ten_rounds_counts_as_level() {
         let mut likelihoods: Vec<f64> = (0..12).map(f64::from).collect();
         assert!(!has_levelled(&likelihoods));
         likelihoods.push(10.5);

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_component_is_bound_by_its_own_size() {
+    fn a_component_is_limited_by_the_resolution_of_its_own_values() {
         assert_eq!([0.0, 1.0, 1.5, -6.0, 8.0].map(power_of_two_above), [0.0, 2.0, 2.0, 8.0, 16.0]);
         let floor = Floor {
             smallest_deviation: vec![1e-5, 1e-5, 0.0],

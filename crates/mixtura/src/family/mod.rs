@@ -159,7 +159,7 @@ pub trait Family:
     /// The error slope of each component: γ·‖A‖ (see `docs/certified-draws.md`).
     #[doc(hidden)]
     fn narrow_slopes(_prepared: &Self::Prepared) -> &[f32] {
-        unreachable!("invariant: only asked of families with a bound")
+        unreachable!("invariant: only called for families with a bound")
     }
     /// Base-2 logarithms of weight times density in single precision, minus the bound's common part.
     #[doc(hidden)]
@@ -169,7 +169,7 @@ pub trait Family:
         _block: &[NarrowLanes],
         _out: &mut [NarrowLanes],
     ) {
-        unreachable!("invariant: only asked of families with a bound")
+        unreachable!("invariant: only called for families with a bound")
     }
     /// The same, but only for components that may count for some row of the block; returns their number.
     #[doc(hidden)]

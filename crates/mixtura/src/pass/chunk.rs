@@ -105,7 +105,7 @@ impl<F: Family> Workspace<F> {
                 Assignment::Sampled(address) if pass.split_counts => self.split(at, address, tally),
                 Assignment::Sampled(address) => self.draw(at, address, tally),
                 Assignment::Hard => self.choose(at, tally),
-                Assignment::Given => self.obey(at, tally)?,
+                Assignment::Given => self.follow_labels(at, tally)?,
                 Assignment::Evaluate => self.evaluate(at, tally),
             }
         }
@@ -216,7 +216,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// Given labels, for a start: assigns every row to the component of its label. No density is evaluated.
-    fn obey(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) -> Result<(), Error> {
+    fn follow_labels(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) -> Result<(), Error> {
         let labels = at.chunk.rows().labels().ok_or(Error::NoLabels)?;
         let rows = self.group.first_row()..self.group.first_row() + self.group.n_rows();
         let labels = &labels[rows.clone()];
@@ -311,7 +311,7 @@ struct Shares {
 impl Shares {
     /// Records the non-zero weights of some rows.
     fn give(&mut self, found: &Found<'_>, weights: &[Lanes]) {
-        let components = found.components.expect("invariant: only near components have shares of their own");
+        let components = found.components.expect("invariant: only near components have separate shares");
         for (&component, weights) in components.iter().zip(weights) {
             for (lane, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
                 self.given.extend(found.place.row(lane).map(|row| Share { row, component, weight }));

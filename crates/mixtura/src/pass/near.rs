@@ -15,7 +15,7 @@ use crate::kernels::{LANES, Lanes, NARROW_LEAST_EXPONENT, Softmax};
 use crate::sweep::{CHUNK_ROWS, Engine, Hints, Source};
 
 /// With fewer components than this, a search costs more than it saves.
-const LEAST_COMPONENTS: usize = 32;
+const FEWEST_COMPONENTS: usize = 32;
 /// A search pays off if at most one in this many components counts for a row.
 const PER_COUNTING: usize = 16;
 /// Blocks sampled to decide: one in this many, with an upper limit.
@@ -28,15 +28,15 @@ const PARTS: usize = 4;
 
 /// Rows from all over the data that show whether a search pays off, row-major; empty if it never does.
 pub(crate) fn probe<F: Family, E: Engine>(source: &Source<E>, n_components: usize) -> Result<Vec<f64>, Error> {
-    if !F::SEARCHES || n_components < LEAST_COMPONENTS {
+    if !F::SEARCHES || n_components < FEWEST_COMPONENTS {
         return Ok(Vec::new());
     }
     let n_rows = source.summary().n_rows;
     let n_blocks = n_rows.div_ceil(LANES);
-    let n_looked_at = (n_blocks / ONE_BLOCK_OF).clamp(1, MOST_BLOCKS);
-    let first = |i: usize| i * n_blocks / n_looked_at * LANES;
+    let n_sampled = (n_blocks / ONE_BLOCK_OF).clamp(1, MOST_BLOCKS);
+    let first = |i: usize| i * n_blocks / n_sampled * LANES;
     let rows: Vec<u64> =
-        (0..n_looked_at).flat_map(|i| first(i)..(first(i) + LANES).min(n_rows)).map(|row| row as u64).collect();
+        (0..n_sampled).flat_map(|i| first(i)..(first(i) + LANES).min(n_rows)).map(|row| row as u64).collect();
     let rows = source.pick(&rows)?;
     Ok((0..rows.n_rows()).flat_map(|row| rows.row(row)).collect())
 }
@@ -56,7 +56,7 @@ impl Search {
     /// Depends only on the model and the probe, because the search changes the order of sums.
     pub(super) fn new<F: Family>(pass: &PreparedPass<F>, centre: &[f64], probe: &[f64]) -> Option<Self> {
         let n_components = pass.n_components();
-        if n_components < LEAST_COMPONENTS || !pays(pass, centre, probe) {
+        if n_components < FEWEST_COMPONENTS || !pays(pass, centre, probe) {
             return None;
         }
         let centres = pass.components.centres();

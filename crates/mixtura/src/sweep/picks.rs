@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_picked_in_the_order_asked_for_with_repeats() {
+    fn rows_are_picked_in_the_requested_order_with_repeats() {
         let values: Vec<f64> = (0..6000).map(f64::from).collect();
         let rows = Rows::from_slice(&values, 2).unwrap().with_weights(vec![0.5; 3000]).unwrap();
         let picked = Source::of(&rows).unwrap().pick(&[2999, 0, 2999, 1500]).unwrap();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn distinct_rows_are_the_first_of_their_kind_and_weigh_something() {
+    fn distinct_rows_are_first_occurrences_of_positive_weight() {
         // Values 0, 1, …, 9 in runs of 500; rows with value 3 have weight 0; −0 equals 0.
         let values: Vec<f64> = (0..5000).map(|n| if n == 0 { -0.0 } else { f64::from(n / 500) }).collect();
         let weights = values.iter().map(|&x| if x == 3.0 { 0.0 } else { 1.0 }).collect::<Vec<_>>();

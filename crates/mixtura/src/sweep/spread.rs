@@ -90,12 +90,12 @@ fn quantile<'a>(mut values: impl Iterator<Item = &'a (f64, f64)> + Clone, target
     found.or(last).expect("invariant: rows of positive weight").0
 }
 
-/// Standard deviation of values clamped to two limits; computed relative to `amid`, a value between them, to preserve
+/// Standard deviation of values clamped to two limits; computed relative to `middle`, a value between them, to preserve
 /// digits.
-fn deviation(values: impl Iterator<Item = (f64, f64)>, amid: f64, [low, high]: [f64; 2]) -> f64 {
+fn deviation(values: impl Iterator<Item = (f64, f64)>, middle: f64, [low, high]: [f64; 2]) -> f64 {
     let (mut total, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for (x, weight) in values {
-        let difference = x.clamp(low, high) - amid;
+        let difference = x.clamp(low, high) - middle;
         total += weight;
         sum += weight * difference;
         squares += weight * difference * difference;
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn one_per_cent_of_fill_values_took_the_scale_over() {
+    fn one_per_cent_of_fill_values_determined_the_scale() {
         let mut values: Vec<f64> = (0..400).map(|i| (f64::from(i) * 0.7).sin()).collect();
         let clean = Spread::of_values(values.clone()).scale();
         values[..4].fill(-999_999_999.0);

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn squares_out_of_range_are_refused() {
+    fn squares_out_of_range_are_rejected() {
         for values in [[0.0, 1e200], [0.0, 1e-140]] {
             let rows = Rows::from_slice(&values, 1).unwrap();
             assert!(matches!(Summary::of(&rows), Err(Error::Overflow { column: 0, .. })));

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_and_table_meet() {
+    fn series_and_table_agree() {
         let table = log2_factorials();
         for count in 30..TABLE {
             let (a, b) = (table[count], stirling(count as f64) * LOG2_E);

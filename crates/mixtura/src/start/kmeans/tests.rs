@@ -149,7 +149,7 @@ fn sums_take_rows_in_their_order_on_any_number_of_threads() {
 }
 
 #[test]
-fn an_empty_cluster_is_uncertain_and_a_stop_is_heard() {
+fn an_empty_cluster_is_uncertain_and_a_stop_is_noticed() {
     let values = [0.0, 1.0, 10.0, 11.0];
     let points = Points::new(&values, &[0.0], None).unwrap();
     let limits = Limits { n_rounds: 10, tolerance: 0.0 };
@@ -183,7 +183,7 @@ fn a_tie_after_the_first_round_is_left_to_the_caller() {
 }
 
 #[test]
-fn lists_of_other_lengths_are_refused() {
+fn lists_of_wrong_length_are_rejected() {
     let values = [0.0, 1.0, 2.0, 3.0];
     assert!(Points::<f64>::new(&[], &[0.0], None).is_err());
     assert!(Points::new(&values, &[], None).is_err());
