@@ -124,7 +124,7 @@ pub fn separation(means: &[f64], covariances: &[f64], n_columns: usize) -> f64 {
     let trace = |i: usize| -> f64 { (0..d).map(|j| covariances[i * d * d + j * d + j]).sum() };
     let (unit, traces) = (vec![1.0; d], (0..k).map(trace).collect::<Vec<f64>>());
     let neighbours = Neighbours::new(means, &unit, &traces);
-    let nearest = |i: usize| neighbours.least_cost(i, |square, trace| square.sqrt() / trace.sqrt());
+    let nearest = |i: usize| neighbours.smallest_cost(i, |square, trace| square.sqrt() / trace.sqrt());
     let mut nearest: Vec<f64> = (0..k).into_par_iter().map(nearest).filter(|c| c.is_finite()).collect();
     nearest.sort_by(f64::total_cmp);
     nearest.get(nearest.len() / 2).copied().unwrap_or(0.0)

@@ -52,12 +52,12 @@ impl<'a> Neighbours<'a> {
 
     /// The smallest `cost(squared distance, larger size)` between a point and any other; infinite if there is no other.
     /// The cost must not decrease with the distance or increase with the size, including in floating point.
-    pub(crate) fn least_cost(&self, point: usize, cost: impl Fn(f64, f64) -> f64) -> f64 {
+    pub(crate) fn smallest_cost(&self, point: usize, cost: impl Fn(f64, f64) -> f64) -> f64 {
         self.search(Search { point, cost, is_equal_skipped: false, least: f64::INFINITY })
     }
 
     /// The smallest squared distance between a point and any point at a different place; infinite if there is none.
-    pub(crate) fn least_square(&self, point: usize) -> f64 {
+    pub(crate) fn nearest_square(&self, point: usize) -> f64 {
         self.search(Search { point, cost: |square, _| square, is_equal_skipped: true, least: f64::INFINITY })
     }
 
@@ -176,17 +176,17 @@ mod tests {
             let tree = Neighbours::new(&points, &unit, &sizes);
             let cost = |square: f64, size: f64| square.sqrt() / size.sqrt();
             for i in 0..n_points {
-                let (mut least_cost, mut least_square) = (f64::INFINITY, f64::INFINITY);
+                let (mut smallest_cost, mut nearest_square) = (f64::INFINITY, f64::INFINITY);
                 for j in (0..n_points).filter(|&j| j != i) {
                     let square: f64 =
                         (0..n).map(|d| ((points[i * n + d] - points[j * n + d]) / unit[d]).powi(2)).sum();
-                    least_cost = least_cost.min(cost(square, sizes[i].max(sizes[j])));
+                    smallest_cost = smallest_cost.min(cost(square, sizes[i].max(sizes[j])));
                     if square > 0.0 {
-                        least_square = least_square.min(square);
+                        nearest_square = nearest_square.min(square);
                     }
                 }
-                prop_assert_eq!(tree.least_cost(i, cost).to_bits(), least_cost.to_bits());
-                prop_assert_eq!(tree.least_square(i).to_bits(), least_square.to_bits());
+                prop_assert_eq!(tree.smallest_cost(i, cost).to_bits(), smallest_cost.to_bits());
+                prop_assert_eq!(tree.nearest_square(i).to_bits(), nearest_square.to_bits());
             }
         }
     }
@@ -203,8 +203,8 @@ mod tests {
             square
         };
         for point in 0..points.len() {
-            assert_eq!(tree.least_cost(point, cost), if point == 0 { 1.0 } else { 0.0 });
-            assert_eq!(tree.least_square(point), 1.0);
+            assert_eq!(tree.smallest_cost(point, cost), if point == 0 { 1.0 } else { 0.0 });
+            assert_eq!(tree.nearest_square(point), 1.0);
         }
         assert!(n_asked.get() < 100 * points.len(), "{}", n_asked.get());
     }

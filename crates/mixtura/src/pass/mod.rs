@@ -29,5 +29,5 @@ pub(crate) use evaluate::{Wanted, evaluate_rows};
 #[cfg(feature = "internals")]
 pub(crate) use {
     layout::{Layout, Share},
-    prepared::least_exponent,
+    prepared::cutoff_exponent,
 };
