@@ -192,7 +192,7 @@ impl<F: Family> Mixture<F> {
     /// let score = model.score(&Rows::from_slice(&[0.0, 0.0], 1)?)?;
     /// assert!((score.ln_likelihood + std::f64::consts::TAU.ln()).abs() < 1e-14);
     /// assert_eq!(score.aic, -2.0 * score.ln_likelihood + 4.0);
-    /// assert_eq!(score.icl, score.bic); // one component leaves no doubt
+    /// assert_eq!(score.icl, score.bic); // with one component, labels are certain
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {

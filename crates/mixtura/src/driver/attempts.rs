@@ -25,7 +25,7 @@ use crate::sweep::Engine;
 /// problem.go(&mut attempts, &Quiet)?;
 /// let saved = serde_json::to_string(&attempts).unwrap();
 /// let mut loaded: Attempts<FullGaussian> = serde_json::from_str(&saved).unwrap();
-/// problem.go(&mut loaded, &Quiet)?; // Everything has ended: nothing is left to do.
+/// problem.go(&mut loaded, &Quiet)?; // All restarts have ended, so this does nothing.
 /// assert_eq!(problem.answer(&loaded)?, problem.fit(&Quiet)?);
 /// # Ok::<(), mixtura::Error>(())
 /// ```

@@ -174,7 +174,7 @@ impl Merge for ChunkWeights {
 }
 
 impl WeighChunks {
-    #[expect(clippy::unused_self, reason = "all plain sweeps look at chunks in the same way")]
+    #[expect(clippy::unused_self, reason = "all plain sweeps process chunks with the same signature")]
     fn look(&self, chunk: &Chunk<'_>, tally: &mut ChunkWeights) {
         tally.0.push(chunk.range().map(|row| chunk.rows().weight(row)).sum());
     }

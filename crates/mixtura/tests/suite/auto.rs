@@ -167,7 +167,7 @@ fn a_guard_keeps_the_better_model_and_records_it() {
         let of_guard: Vec<f64> = trace.iter().filter(|seen| seen.0 == 1).map(|seen| seen.2).collect();
         assert_eq!(of_guard, trace_of_em.iter().map(|seen| seen.2).collect::<Vec<_>>());
     }
-    assert!((1..12).contains(&n_won), "{n_won} of 12: other seeds, please");
+    assert!((1..12).contains(&n_won), "{n_won} of 12; try other seeds");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn an_average_grows_with_flat_batches_and_starts_over_after_others() {
         (after - before).abs() < 2.0 * ((v + w) / 10.0).sqrt()
     };
     let n_flat = (1..25).rev().take_while(|&b| flat(b)).count() as u64;
-    assert!((1..25).any(|b| !flat(b)), "no batch restarts the average: another seed, please");
+    assert!((1..25).any(|b| !flat(b)), "no batch starts the average over; try another seed");
     assert_eq!(run.n_averaged(), if n_flat > 0 { 10 * (n_flat + 1) } else { 0 });
 }
 

@@ -15,7 +15,7 @@
 //! let points = Points::new(&[0.0, 1.0, 2.0, 9.0], &[0.0], None)?;
 //! let mut labels = [0; 4];
 //! let found = points.assign(&[0.0, 4.0], &[0.0, 16.0], &mut labels)?;
-//! // 2 is as far from 0 as from 4, so that its label is left as it was.
+//! // 2 is equally far from 0 and 4, so its label is left unchanged.
 //! assert_eq!((labels, found.tied), ([0, 0, 0, 1], vec![2]));
 //! # Ok::<(), mixtura::Error>(())
 //! ```
