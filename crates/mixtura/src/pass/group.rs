@@ -78,7 +78,7 @@ impl Group {
 
     /// Copies rows side by side into a block.
     pub(super) fn gather(&self, rows: &[u32], out: &mut [Lanes]) {
-        // If there are fewer rows than lanes, the last row is repeated, so that it adds no near components.
+        // If there are fewer rows than lanes, the last row is repeated, so that the padding adds no near components.
         let last = rows.last().expect("invariant: some rows");
         for (lane, &row) in rows.iter().chain(std::iter::repeat(last)).take(LANES).enumerate() {
             let (source, at) = (self.block(row as usize / LANES), row as usize % LANES);
