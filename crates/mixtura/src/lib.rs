@@ -14,15 +14,15 @@
 //! # Ok::<(), mixtura::Error>(())
 //! ```
 //!
-//! Every algorithm here is one loop: model → one pass over the rows → statistics → new model. How a posterior becomes
-//! weights ([`pass::Assignment`]) is what tells EM, SEM and CEM apart in the pass; [`driver`] has a file for each.
+//! Every algorithm is the same loop: model → one pass over the rows → statistics → new model. EM, SEM and CEM differ in
+//! how a posterior becomes weights ([`pass::Assignment`]); [`driver`] has a file for each.
 //!
-//! - [`Gmm`] and [`Fitter`] fit any family in one line; [`Options`] says what can be chosen.
+//! - [`Gmm`] and [`Fitter`] fit any family in one line; [`Options`] lists all options.
 //! - [`Mixture`] is a model: labels, posteriors, densities, scores, samples.
-//! - [`Rows`] are data in memory. [`sweep`] is for data elsewhere: how to write an engine.
+//! - [`Rows`] are data in memory. [`sweep`] is for data elsewhere, and explains how to write an engine.
 //! - [`theory`] bounds how far one update of SEM can be from EM's.
 //!
-//! The same seed gives the same bits for any number of threads. Nothing here reads files, looks at a clock or prints.
+//! The same seed gives the same bits for any number of threads. The library does not read files, use a clock or print.
 
 mod any;
 pub mod driver;

@@ -1,4 +1,4 @@
-//! Looks for values that no row of a family can have.
+//! Checks that all values are valid for a family.
 
 use std::marker::PhantomData;
 
@@ -8,10 +8,10 @@ use super::{Chunk, Engine, Merge, Prepared, Sweep};
 use crate::Error;
 use crate::family::{Family, check_values};
 
-/// Largest value of a family whose values are not centred.
+/// Largest value allowed for a family whose values are not centred.
 const LARGEST_VALUE: f64 = 1e290;
 
-/// Refuses rows that no row of the family can be.
+/// Rejects rows with values that are invalid for the family.
 pub(crate) fn check_rows<F: Family, E: Engine>(engine: &E) -> Result<(), Error> {
     if F::VALUES.is_some() || !F::CENTRED {
         engine.sweep(&Values::<F>::new())?;
@@ -19,7 +19,7 @@ pub(crate) fn check_rows<F: Family, E: Engine>(engine: &E) -> Result<(), Error> 
     Ok(())
 }
 
-/// Refuses values that are not centred and whose products with logarithms may not be finite.
+/// Rejects uncentred values whose products with logarithms might not be finite.
 fn check_size(chunk: &Chunk<'_>) -> Result<(), Error> {
     let mut values = vec![0.0; chunk.rows().n_columns()];
     for row in chunk.range() {
@@ -42,7 +42,7 @@ impl<F> Values<F> {
     }
 }
 
-/// All values were fine, or the sweep has failed.
+/// All values were valid; otherwise the sweep has failed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Fine;
 
