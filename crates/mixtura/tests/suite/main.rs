@@ -18,6 +18,7 @@ mod scale_free;
 mod seams;
 mod starts;
 mod stopping;
+mod stored;
 mod theory;
 mod trajectory;
 mod weighted;
