@@ -8,6 +8,7 @@ mod conformance;
 mod degenerate;
 mod draws;
 mod far_values;
+mod layouts;
 mod monotone;
 mod near;
 mod online;
