@@ -1,5 +1,7 @@
 //! Tests the library as its users see it, against plain twins, golden files and known mathematics.
 
+#![allow(clippy::unwrap_used)] // also outside of test functions
+
 mod accelerate;
 mod auto;
 mod averages;
