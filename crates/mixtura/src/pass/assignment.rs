@@ -7,6 +7,7 @@ use crate::random::Address;
 /// How log-densities are computed where only a draw depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Precision {
     /// In single precision where its draw is certainly that of double precision, else in double.
     /// Labels and statistics are bit for bit the same; the likelihood of a round may err, by at most
