@@ -144,6 +144,7 @@ impl<'a> Rows<'a> {
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     #[cfg(feature = "ndarray")]
+    #[allow(clippy::needless_pass_by_value)] // as views are passed everywhere
     pub fn from_array<T: Scalar>(array: ndarray::ArrayView2<'a, T>) -> Result<Self, Error> {
         let n_columns = array.ncols();
         if let Some(values) = array.to_slice() {
