@@ -69,6 +69,17 @@ pub enum Error {
         /// Number of columns given.
         n_columns: usize,
     },
+    /// An array is neither row-major nor column-major, or it has gaps.
+    #[error(
+        "an array with strides {between_rows} and {between_columns} is neither in standard nor in Fortran layout; \
+         copy it first, for instance with `as_standard_layout`"
+    )]
+    Strides {
+        /// Distance from one row to the next, in values.
+        between_rows: isize,
+        /// Distance from one column to the next, in values.
+        between_columns: isize,
+    },
     /// A list has the wrong length.
     #[error("{n_found} {what} for {n_expected} {of}")]
     Length {
@@ -124,6 +135,18 @@ pub enum Error {
     MixingWeights {
         /// What was found.
         detail: String,
+    },
+    /// What describes a column, such as its scale, is out of range.
+    #[error("column {}: {what} {value} is not {expected}", column + 1)]
+    Column {
+        /// Column, from 0.
+        column: usize,
+        /// What it describes.
+        what: &'static str,
+        /// The value found.
+        value: f64,
+        /// What it must be.
+        expected: &'static str,
     },
     /// A parameter of a component is not finite.
     #[error("component {component}: {what} {value} is not finite")]

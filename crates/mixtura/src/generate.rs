@@ -22,6 +22,7 @@ const IMBALANCE: f64 = 10.0;
 /// How the weights of an artificial mixture are distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Balance {
     /// Equal weights.
     #[default]

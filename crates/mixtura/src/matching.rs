@@ -2,17 +2,48 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::family::Family;
 
 /// Largest distance between components, so that sums over any number of them stay finite.
 const FARTHEST: f64 = 1e290;
 
 /// The location and width of components: all that matching uses.
+///
+/// Deserializing refuses lists whose lengths do not match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Outline {
     n_columns: usize,
     centres: Vec<f64>,
     spreads: Vec<f64>,
+}
+
+/// An outline as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "Outline")]
+struct Unchecked {
+    n_columns: usize,
+    centres: Vec<f64>,
+    spreads: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for Outline {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, centres, spreads }: Unchecked) -> Result<Self, Error> {
+        if n_columns == 0 {
+            return Err(Error::NoColumns);
+        }
+        if centres.is_empty() || !centres.len().is_multiple_of(n_columns) {
+            return Err(Error::Ragged { n_values: centres.len(), n_columns });
+        }
+        if spreads.len() != centres.len() {
+            let (n_found, n_expected) = (spreads.len(), centres.len());
+            return Err(Error::Length { what: "spreads", n_found, n_expected, of: "centres" });
+        }
+        Ok(Self { n_columns, centres, spreads })
+    }
 }
 
 impl Outline {

@@ -31,13 +31,31 @@ const WEIGHT_SLACK: f64 = 1e-6;
 /// assert!((model.ln_densities(&rows)?[0] - density.ln()).abs() < 1e-14);
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`Mixture::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", try_from = "Unchecked<F>")]
 pub struct Mixture<F: Family> {
     /// Mixing weights: K numbers of at least 0 that sum to 1.
     pub weights: Vec<f64>,
     /// The components' parameters.
     pub components: F,
+}
+
+/// A mixture as deserialized.
+#[derive(Deserialize)]
+#[serde(bound = "", rename = "Mixture")]
+struct Unchecked<F: Family> {
+    weights: Vec<f64>,
+    components: F,
+}
+
+impl<F: Family> TryFrom<Unchecked<F>> for Mixture<F> {
+    type Error = Error;
+
+    fn try_from(Unchecked { weights, components }: Unchecked<F>) -> Result<Self, Error> {
+        Self::new(weights, components)
+    }
 }
 
 /// The component of a row, and how well the row fits.

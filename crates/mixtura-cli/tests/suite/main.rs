@@ -1,5 +1,7 @@
 //! Tests the command as its users see it: files, output, exit codes, messages.
 
+#![allow(clippy::unwrap_used)] // also outside of test functions
+
 mod bounds;
 mod comfort;
 mod compare;

@@ -1,5 +1,7 @@
 //! Checks complete files: what is read, error messages, and what is written.
 
+#![allow(clippy::unwrap_used)] // also outside of test functions
+
 mod abuse;
 mod arrow;
 mod columns;

@@ -16,12 +16,33 @@ use crate::{Error, Mixture};
 ///
 /// The sum of the gains must diverge and the sum of their squares converge, so a decay in (1/2, 1] forgets the start
 /// and still settles (Cappé and Moulines 2009). With decay 0 and offset 0, only the latest batch counts.
+///
+/// Deserializing applies [`Gains::check`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Gains {
     /// From 0 to 1; default 0.6.
     pub decay: f64,
     /// At least 0; default 0.
     pub offset: f64,
+}
+
+/// Gains as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "Gains")]
+struct Unchecked {
+    decay: f64,
+    offset: f64,
+}
+
+impl TryFrom<Unchecked> for Gains {
+    type Error = Error;
+
+    fn try_from(Unchecked { decay, offset }: Unchecked) -> Result<Self, Error> {
+        let gains = Self { decay, offset };
+        gains.check()?;
+        Ok(gains)
+    }
 }
 
 impl Default for Gains {

@@ -63,8 +63,10 @@ pub enum SemResult {
 /// let wrong = Options::default().tolerance(-1.0);
 /// assert_eq!(wrong.check().unwrap_err().to_string(), "tolerance must be a finite number of at least 0, not -1");
 /// ```
+///
+/// Deserializing applies [`Options::check`]; options that are left out have their defaults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "Unchecked")]
 #[non_exhaustive]
 pub struct Options {
     /// The algorithm; default `Auto`.
@@ -117,8 +119,8 @@ impl Default for Options {
     }
 }
 
-/// A method for each option that returns the options with that one changed.
-macro_rules! setters {
+/// A method for each option that returns the options with that one changed, and the options as deserialized.
+macro_rules! options {
     ($($name:ident: $type:ty,)*) => {
         /// Methods that change one option.
         impl Options {
@@ -130,10 +132,34 @@ macro_rules! setters {
                 }
             )*
         }
+
+        /// Options as deserialized.
+        #[derive(Deserialize)]
+        #[serde(rename = "Options", default)]
+        struct Unchecked {
+            $($name: $type,)*
+        }
+
+        impl Default for Unchecked {
+            fn default() -> Self {
+                let Options { $($name,)* } = Options::default();
+                Self { $($name,)* }
+            }
+        }
+
+        impl TryFrom<Unchecked> for Options {
+            type Error = Error;
+
+            fn try_from(Unchecked { $($name,)* }: Unchecked) -> Result<Self, Error> {
+                let options = Self { $($name,)* };
+                options.check()?;
+                Ok(options)
+            }
+        }
     };
 }
 
-setters! {
+options! {
     algorithm: Algorithm,
     result: SemResult,
     guard: bool,

@@ -3,13 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::Family;
+use crate::Error;
 use crate::sweep::Summary;
 
 /// How small a component's spread may become, fixed before the first round.
 ///
 /// `smallest_deviation` applies to all components. In addition, each component is limited by the floating-point
 /// resolution of its own values ([`Floor::smallest_deviation_at`]).
+///
+/// Deserializing applies [`Floor::check`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Floor {
     /// Smallest allowed standard deviation of each column; all 0 = no floor.
     pub smallest_deviation: Vec<f64>,
@@ -23,6 +27,29 @@ pub struct Floor {
     pub centre: Vec<f64>,
     /// The vector that was subtracted from all rows; means refer to the shifted rows. All 0 = nothing.
     pub origin: Vec<f64>,
+}
+
+/// A floor as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "Floor")]
+struct Unchecked {
+    smallest_deviation: Vec<f64>,
+    ridge: Vec<f64>,
+    smallest_rate: Vec<f64>,
+    scale: Vec<f64>,
+    centre: Vec<f64>,
+    origin: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for Floor {
+    type Error = Error;
+
+    fn try_from(read: Unchecked) -> Result<Self, Error> {
+        let Unchecked { smallest_deviation, ridge, smallest_rate, scale, centre, origin } = read;
+        let floor = Self { smallest_deviation, ridge, smallest_rate, scale, centre, origin };
+        floor.check()?;
+        Ok(floor)
+    }
 }
 
 impl Floor {
@@ -47,6 +74,36 @@ impl Floor {
             centre: if F::CENTRED { summary.centre.clone() } else { vec![0.0; summary.centre.len()] },
             origin: vec![0.0; summary.centre.len()],
         }
+    }
+
+    /// Refuses lists of different lengths, values that are not finite, and negative deviations, variances, rates or
+    /// scales.
+    pub fn check(&self) -> Result<(), Error> {
+        let n_columns = self.smallest_deviation.len();
+        let lists = [
+            ("smallest deviation", "smallest deviations", &self.smallest_deviation, 0.0),
+            ("ridge", "ridges", &self.ridge, 0.0),
+            ("smallest rate", "smallest rates", &self.smallest_rate, 0.0),
+            ("scale", "scales", &self.scale, 0.0),
+            ("centre", "centres", &self.centre, f64::MIN),
+            ("origin", "origins", &self.origin, f64::MIN),
+        ];
+        for (what, plural, values, lowest) in lists {
+            if values.len() != n_columns {
+                return Err(Error::Length {
+                    what: plural,
+                    n_found: values.len(),
+                    n_expected: n_columns,
+                    of: "columns",
+                });
+            }
+            let is_bad = |value: f64| !(value.is_finite() && value >= lowest);
+            if let Some((column, &value)) = values.iter().enumerate().find(|(_, value)| is_bad(**value)) {
+                let expected = if lowest == 0.0 { "finite and at least 0" } else { "finite" };
+                return Err(Error::Column { column, what, value, expected });
+            }
+        }
+        Ok(())
     }
 
     /// The smallest allowed standard deviations of a component with this mean: those of all components, but not below

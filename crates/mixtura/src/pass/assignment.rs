@@ -7,6 +7,7 @@ use crate::random::Address;
 /// Precision of log-densities that are only used for draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Precision {
     /// Single precision where the draw is certain to be the same as in double precision, otherwise double. Labels and
     /// statistics are identical to the last bit; the likelihood of a round may be off by at most a quarter of a bit per

@@ -38,6 +38,8 @@ pub(crate) mod private {
     pub enum Storage<'a, T: Clone> {
         /// Row by row, as given by the caller.
         RowMajor(Cow<'a, [T]>),
+        /// Column after column, as the caller has them.
+        ColumnMajor(Cow<'a, [T]>),
         /// Blocks of `LANES` rows, column by column within each block; the last block is padded with zeros.
         Blocked(Cow<'a, [T]>),
     }
@@ -73,7 +75,8 @@ impl Scalar for f32 {
 /// Rows of finite numbers, borrowed from the caller or owned, with optional row weights, labels
 /// and column names.
 ///
-/// Single-precision values are stored as they are, and widened when they are read.
+/// Values may be `f64` or `f32`, row-major ([`Rows::from_slice`]) or column-major ([`Rows::from_column_major`]). None of
+/// them are copied; single precision is widened as it is read. The layout does not change any result.
 ///
 /// ```
 /// use mixtura::Rows;
@@ -109,15 +112,65 @@ impl<'a> Rows<'a> {
         Rows::row_major(Cow::Owned(values), n_columns)
     }
 
+    /// Rows from a column-major slice, one column after another, without copying. Every value must be finite.
+    ///
+    /// ```
+    /// use mixtura::Rows;
+    ///
+    /// let values = [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]; // the columns 1, 3, 5 and 2, 4, 6
+    /// let rows = Rows::from_column_major(&values, 2)?;
+    /// assert_eq!(rows.n_rows(), 3);
+    /// assert_eq!(rows.row(1), [3.0, 4.0]);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn from_column_major<T: Scalar>(values: &'a [T], n_columns: usize) -> Result<Self, Error> {
+        Self::checked(Storage::ColumnMajor(Cow::Borrowed(values)), n_columns)
+    }
+
+    /// Rows from an array of `ndarray`, without copying: its rows are the rows. The array must be in standard
+    /// (row-major) or Fortran (column-major) layout, and every value must be finite. Requires the feature `ndarray`.
+    ///
+    /// ```
+    /// use mixtura::{Gmm, Rows};
+    /// use ndarray::array;
+    ///
+    /// let table = array![[0.0, 1.0], [0.1, 1.2], [0.2, 0.9], [5.0, 3.0], [5.1, 3.3], [5.2, 2.9]];
+    /// let rows = Rows::from_array(table.view())?;
+    /// let fit = Gmm::new(2).fit(&rows)?;
+    ///
+    /// // The same rows column by column.
+    /// let columns = table.t().as_standard_layout().into_owned().reversed_axes();
+    /// assert_eq!(Gmm::new(2).fit(&Rows::from_array(columns.view())?)?, fit);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    #[cfg(feature = "ndarray")]
+    #[allow(clippy::needless_pass_by_value)] // as views are passed everywhere
+    pub fn from_array<T: Scalar>(array: ndarray::ArrayView2<'a, T>) -> Result<Self, Error> {
+        let n_columns = array.ncols();
+        if let Some(values) = array.to_slice() {
+            return Self::from_slice(values, n_columns);
+        }
+        if let Some(values) = array.reversed_axes().to_slice() {
+            return Self::from_column_major(values, n_columns);
+        }
+        let strides = array.strides();
+        Err(Error::Strides { between_rows: strides[0], between_columns: strides[1] })
+    }
+
     fn row_major<T: Scalar>(values: Cow<'a, [T]>, n_columns: usize) -> Result<Self, Error> {
+        Self::checked(Storage::RowMajor(values), n_columns)
+    }
+
+    /// Rows of values without padding, if they are whole rows of finite numbers.
+    fn checked<T: Scalar>(storage: Storage<'a, T>, n_columns: usize) -> Result<Self, Error> {
         if n_columns == 0 {
             return Err(Error::NoColumns);
         }
-        if !values.len().is_multiple_of(n_columns) {
-            return Err(Error::Ragged { n_values: values.len(), n_columns });
+        let n_values = storage.values().len();
+        if !n_values.is_multiple_of(n_columns) {
+            return Err(Error::Ragged { n_values, n_columns });
         }
-        let n_rows = values.len() / n_columns;
-        let rows = Self::new(T::wrap(Storage::RowMajor(values)), n_rows, n_columns);
+        let rows = Self::new(T::wrap(storage), n_values / n_columns, n_columns);
         rows.check_finite()?;
         Ok(rows)
     }
@@ -254,8 +307,8 @@ impl<'a> Rows<'a> {
     /// A stored value, before any normalization.
     pub(crate) fn raw(&self, row: usize, column: usize) -> f64 {
         match &self.values {
-            Values::F64(storage) => storage.get(row, column, self.n_columns),
-            Values::F32(storage) => storage.get(row, column, self.n_columns),
+            Values::F64(storage) => storage.get(row, column, self),
+            Values::F32(storage) => storage.get(row, column, self),
         }
     }
 
@@ -327,19 +380,22 @@ impl<T: Scalar> Storage<'_, T> {
     fn borrowed(&self) -> Storage<'_, T> {
         match self {
             Storage::RowMajor(values) => Storage::RowMajor(Cow::Borrowed(values)),
+            Storage::ColumnMajor(values) => Storage::ColumnMajor(Cow::Borrowed(values)),
             Storage::Blocked(values) => Storage::Blocked(Cow::Borrowed(values)),
         }
     }
 
     fn values(&self) -> &[T] {
         match self {
-            Storage::RowMajor(values) | Storage::Blocked(values) => values,
+            Storage::RowMajor(values) | Storage::ColumnMajor(values) | Storage::Blocked(values) => values,
         }
     }
 
-    fn get(&self, row: usize, column: usize, n_columns: usize) -> f64 {
+    fn get(&self, row: usize, column: usize, of: &Rows<'_>) -> f64 {
+        let Rows { n_rows, n_columns, .. } = *of;
         let index = match self {
             Storage::RowMajor(_) => row * n_columns + column,
+            Storage::ColumnMajor(_) => column * n_rows + row,
             Storage::Blocked(_) => (row / LANES * n_columns + column) * LANES + row % LANES,
         };
         self.values()[index].to_f64()
@@ -369,10 +425,13 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_load_the_same_centred_blocks() {
+    fn all_layouts_load_the_same_centred_blocks() {
         for (n_rows, n_columns) in [(1, 1), (15, 3), (16, 3), (17, 2), (53, 5)] {
             let (values, blocked) = blocked(n_rows, n_columns);
             let plain = Rows::from_slice(&values, n_columns).unwrap();
+            let transposed: Vec<f64> =
+                (0..n_rows * n_columns).map(|i| values[i % n_rows * n_columns + i / n_rows]).collect();
+            let columns = Rows::from_column_major(&transposed, n_columns).unwrap();
             let centre: Vec<f64> = (0..n_columns).map(|d| d as f64 * 0.5).collect();
             for block in 0..blocked.n_blocks() {
                 let mut a = vec![Lanes::all(7.0); n_columns];
@@ -380,6 +439,12 @@ mod tests {
                 blocked.loader(&centre).load(InstructionSet::detect(), block, &mut a);
                 plain.loader(&centre).load(InstructionSet::baseline(), block, &mut b);
                 assert_eq!(a, b);
+                let mut c = vec![Lanes::all(8.0); n_columns];
+                let loader = columns.loader(&centre);
+                loader.prefetch(block);
+                loader.prefetch(block + 1);
+                loader.load(InstructionSet::detect(), block, &mut c);
+                assert_eq!(a, c);
                 for (d, lanes) in a.iter().enumerate() {
                     for (lane, &x) in lanes.iter().enumerate() {
                         let row = block * LANES + lane;
@@ -397,6 +462,8 @@ mod tests {
         values[27] = f32::INFINITY;
         let error = Rows::from_slice(&values, 4).unwrap_err();
         assert_eq!(error, Error::NotFinite { row: 6, column: 3, value: f64::INFINITY });
+        let error = Rows::from_column_major(&values, 4).unwrap_err();
+        assert_eq!(error, Error::NotFinite { row: 7, column: 2, value: f64::INFINITY });
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Tests the public interface against reference implementations, golden files and known mathematics.
 
+#![allow(clippy::unwrap_used)] // also outside of test functions
+
 mod accelerate;
 mod auto;
 mod averages;
@@ -9,6 +11,7 @@ mod degenerate;
 mod disassembly;
 mod draws;
 mod far_values;
+mod layouts;
 mod monotone;
 mod near;
 mod online;
@@ -19,6 +22,7 @@ mod scale_free;
 mod seams;
 mod starts;
 mod stopping;
+mod stored;
 mod theory;
 mod trajectory;
 mod weighted;

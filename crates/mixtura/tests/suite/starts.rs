@@ -2,7 +2,7 @@
 
 use mixtura::family::{Floor, Outcome};
 use mixtura::start::maximum_of_labels;
-use mixtura::{Error, FullGaussian, Mixture, Rows, Source, Start};
+use mixtura::{Algorithm, Diagonal, Error, Fitter, FullGaussian, Gmm, Mixture, Rows, Source, Start, TiedGaussian};
 
 use crate::{artificial, assert_models_close, fit_rows, reference, rounds, started};
 
@@ -63,6 +63,41 @@ fn labels_start_at_their_groups() {
     assert_models_close(&started(&labelled, 3, &Start::Labels, 0), &expected, 1e-12);
     let error = fit_rows(&labelled, 4, &Start::Labels, &crate::em()).unwrap_err();
     assert_eq!(error, Error::EmptyLabel { label: 3 });
+}
+
+#[test]
+fn a_start_from_labels_panicked_without_labels() {
+    let (rows, _) = artificial(200, 2, 2, 73);
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
+        let refused = Gmm::new(2).algorithm(algorithm).start(Start::Labels).fit(&rows).unwrap_err();
+        assert_eq!(refused, Error::NoLabels);
+    }
+    let refused = Gmm::new(2).covariance(Diagonal).start(Start::Labels).fit(&rows).unwrap_err();
+    assert_eq!(refused.to_string(), "the rows have no labels to start from");
+}
+
+#[test]
+fn labels_of_no_component_were_dropped_while_their_weight_counted() {
+    let (rows, _) = artificial(3000, 2, 2, 73);
+    let mut labels: Vec<u32> = (0..3000).map(|n| n % 2).collect();
+    labels[2500] = 2;
+    for weights in [None, Some(vec![2.0; 3000])] {
+        let labelled = rows.clone().with_labels(labels.clone()).unwrap();
+        let labelled = match weights {
+            None => labelled,
+            Some(weights) => labelled.with_weights(weights).unwrap(),
+        };
+        let fitter = Gmm::new(2).start(Start::Labels);
+        let refused = fitter.fit(&labelled).unwrap_err();
+        assert_eq!(refused, Error::Label { row: 2500, label: 2, n_components: 2 });
+        assert_eq!(refused.to_string(), "row 2501: label 2 names none of 2 components, which count from 0");
+        let tied = Fitter::<TiedGaussian>::new(2).start(Start::Labels);
+        assert_eq!(tied.fit(&labelled).unwrap_err(), refused);
+        // One component more, and every row counts: the weights of the start are the shares of the labels.
+        let fit = Gmm::new(3).start(Start::Labels).rounds(0).fit(&labelled).unwrap();
+        assert!((fit.model.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((fit.model.weights[2] - 1.0 / 3000.0).abs() < 1e-15);
+    }
 }
 
 #[test]

@@ -23,17 +23,36 @@ pub use moments::PoissonMoments;
 /// let poisson = Poisson::new(2, vec![1.0, 4.0])?;
 /// assert_eq!((poisson.n_free_parameters(), poisson.spreads()), (2, vec![1.0, 2.0]));
 /// let model = Mixture::new(vec![1.0], poisson)?;
-/// let density = model.ln_densities(&Rows::from_slice(&[2.0, 0.0], 2)?, 0..1)?[0];
+/// let density = model.ln_densities(&Rows::from_slice(&[2.0, 0.0], 2)?)?[0];
 /// assert!((density - (-1.0 - 2.0f64.ln() - 4.0)).abs() < 1e-14);
 ///
 /// let error = model.score(&Rows::from_slice(&[2.0, 0.5], 2)?).unwrap_err();
 /// assert_eq!(error.to_string(), "row 1, column 2: value 0.5 is not a whole number of at least 0");
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`Poisson::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Poisson {
     n_columns: usize,
     rates: Vec<f64>,
+}
+
+/// The parameters as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "Poisson")]
+struct Unchecked {
+    n_columns: usize,
+    rates: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for Poisson {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, rates }: Unchecked) -> Result<Self, Error> {
+        Self::new(n_columns, rates)
+    }
 }
 
 impl Poisson {

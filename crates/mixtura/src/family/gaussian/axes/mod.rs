@@ -73,14 +73,33 @@ pub type SphericalGaussian = AxisGaussian<AllColumns>;
 /// assert_eq!(error.to_string(), "component 0: variance 0 is not a positive number");
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`AxisGaussian::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", try_from = "Unchecked")]
 pub struct AxisGaussian<A: Axes> {
     n_columns: usize,
     means: Vec<f64>,
     variances: Vec<f64>,
     #[serde(skip)]
     axes: PhantomData<A>,
+}
+
+/// The parameters as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "AxisGaussian")]
+struct Unchecked {
+    n_columns: usize,
+    means: Vec<f64>,
+    variances: Vec<f64>,
+}
+
+impl<A: Axes> TryFrom<Unchecked> for AxisGaussian<A> {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, means, variances }: Unchecked) -> Result<Self, Error> {
+        Self::new(n_columns, means, variances)
+    }
 }
 
 impl<A: Axes> AxisGaussian<A> {
