@@ -95,8 +95,8 @@ fn round(algorithm: Algorithm, n_columns: usize, n_components: usize, separation
         let source: &'static Source<_> = Box::leak(Box::new(Source::of(rows)?));
         let options = Options::default().algorithm(algorithm).rounds(1).tolerance(0.0);
         let problem = Problem::new(source, n_components, Start::Model(model.clone()), options)?.with_rule(ONE_ROUND);
-        problem.run_from(model.clone(), 0).go(&problem, &Quiet)?;
-        Ok(Round { run: problem.run_from(model, 0), problem })
+        problem.run_from(model.clone(), 0)?.go(&problem, &Quiet)?;
+        Ok(Round { run: problem.run_from(model, 0)?, problem })
     };
     Box::new(prepare().expect("invariant: artificial mixtures are sound"))
 }

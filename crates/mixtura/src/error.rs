@@ -55,6 +55,20 @@ pub enum Error {
         /// Number of the chunk, from 0.
         chunk: u64,
     },
+    /// There is no row of this number.
+    #[error("there is no row {}", row + 1)]
+    NoSuchRow {
+        /// Row, from 0.
+        row: u64,
+    },
+    /// A request for a sweep could not be understood, or its answer not be written.
+    #[error("sweep {name}: {reason}")]
+    Request {
+        /// Name of the sweep.
+        name: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// There are no rows.
     #[error("no rows")]
     NoRows,

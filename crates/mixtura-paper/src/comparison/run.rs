@@ -146,7 +146,7 @@ impl<'a> Runner<'a> {
         let restart = self.start * self.plan.runs + number;
         let (start, options) = (Start::Model(initial.clone()), self.plan.options(algorithm));
         let problem = Problem::new(self.source, initial.n_components(), start, options)?;
-        let run = problem.run_from(initial.clone(), restart);
+        let run = problem.run_from(initial.clone(), restart)?;
         Ok(Course { problem, run, seconds: Vec::new(), repairs: Vec::new(), clippings: Vec::new() })
     }
 

@@ -53,6 +53,11 @@ impl<F: Family> Attempts<F> {
         Self { attempts: (0..problem.options().restarts).map(attempt).collect() }
     }
 
+    /// Whether all restarts have come to their own end: there is nothing left to do.
+    pub fn has_ended(&self) -> bool {
+        self.attempts.iter().all(Attempt::has_ended)
+    }
+
     /// Number of completed rounds, summed over all restarts.
     pub fn n_rounds(&self) -> u64 {
         let runs = self.attempts.iter().flat_map(|attempt| attempt.main.iter().chain(&attempt.guard));
@@ -93,7 +98,7 @@ impl<F: Family> Attempt<F> {
             if problem.options().guard {
                 self.guard = Some(problem.run_with(&of_guard(problem.options()), first.clone(), self.restart));
             }
-            self.main = Some(problem.run_from(first, self.restart));
+            self.main = Some(problem.run_from(first, self.restart)?);
         }
         let main = self.main.as_mut().expect("invariant: just begun");
         main.go(problem, observer)?;
@@ -124,6 +129,13 @@ fn of_guard(options: &Options) -> Options {
 impl<F: Family, E: Engine> Problem<'_, F, E> {
     /// Continues all restarts that have not ended, until they end or are stopped.
     pub fn go(&self, attempts: &mut Attempts<F>, observer: &dyn Observer) -> Result<(), Error> {
+        if attempts.attempts.len() as u64 != self.options().restarts {
+            return Err(Error::Option {
+                option: "restarts",
+                expected: "as many as were saved",
+                value: self.options().restarts.to_string(),
+            });
+        }
         let go = |attempt: &mut Attempt<F>| match attempt.go(self, observer) {
             // A restart that was stopped before it evaluated a model has no result.
             Err(Error::Interrupted) => Ok(()),

@@ -104,6 +104,10 @@ impl<F: Family> Steps<F> for Auto<F> {
         Ok(if best.mean_ln_likelihood > answer.mean_ln_likelihood { best } else { answer })
     }
 
+    fn noise(&self, state: &State<F>) -> f64 {
+        self.phase.noise(state)
+    }
+
     fn n_averaged(&self) -> u64 {
         self.phase.n_averaged()
     }

@@ -133,6 +133,7 @@ impl<F: Family> Online<F> {
     pub fn learn<E: Engine>(&mut self, source: &Source<E>, options: &Options, gains: &Gains) -> Result<f64, Error> {
         options.check()?;
         gains.check()?;
+        source.check_width(self.model.components.n_columns())?;
         check_rows::<F, E>(source.engine())?;
         let pass = Pass::new(source, self.model.clone(), self.assignment(options)?)?;
         let tally = source.sweep(&Pass { precision: options.precision, ..pass })?;

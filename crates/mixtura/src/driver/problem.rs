@@ -110,12 +110,13 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
 
     /// A restart before its first round.
     pub fn run(&self, restart: u64) -> Result<Run<F>, Error> {
-        Ok(self.run_from(self.first_model(restart)?, restart))
+        self.run_from(self.first_model(restart)?, restart)
     }
 
     /// A restart from a given model, before its first round.
-    pub fn run_from(&self, model: Mixture<F>, restart: u64) -> Run<F> {
-        self.run_with(&self.options, model, restart)
+    pub fn run_from(&self, model: Mixture<F>, restart: u64) -> Result<Run<F>, Error> {
+        check_model(self.source, self.n_components, &model)?;
+        Ok(self.run_with(&self.options, model, restart))
     }
 
     /// A restart from a given model with a different algorithm.
@@ -134,7 +135,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
             n_components: self.n_components,
             start: self.start.clone(),
             options,
-            rule: Arc::new(Settled),
+            rule: Arc::clone(&self.rule),
             floor: self.floor.clone(),
             origin: self.origin.clone(),
             centre: self.centre.clone(),
@@ -226,19 +227,24 @@ fn check_components<F: Family, E: Engine>(
     }
     F::check_size(n_components, source.n_columns())?;
     if let Start::Model(model) = start {
-        if model.n_components() != n_components {
-            return Err(Error::Option {
-                option: "the number of components",
-                expected: "that of the initial model",
-                value: n_components.to_string(),
-            });
-        }
         // A given model does not need rows to start from.
-        return Ok(());
+        return check_model(source, n_components, model);
     }
     let n_distinct = source.distinct(n_components)?.len();
     if n_distinct < n_components {
         return Err(Error::TooFewDistinctRows { n_components, n_distinct });
     }
     Ok(())
+}
+
+/// Refuses a model of another shape.
+fn check_model<F: Family, E: Engine>(source: &Source<E>, n_components: usize, model: &Mixture<F>) -> Result<(), Error> {
+    if model.n_components() != n_components {
+        return Err(Error::Option {
+            option: "the number of components",
+            expected: "that of the initial model",
+            value: n_components.to_string(),
+        });
+    }
+    source.check_width(model.components.n_columns())
 }

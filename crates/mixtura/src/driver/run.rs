@@ -9,7 +9,7 @@ use super::origin::moved_back;
 use super::procedure::{Procedure, Steps};
 use super::{Observer, Options, Problem, Seen, Termination};
 use crate::family::{Family, Floor};
-use crate::pass::{Assignment, Tally};
+use crate::pass::{Assignment, Precision, Tally};
 use crate::random::{Address, Purpose};
 use crate::sweep::Engine;
 use crate::{Error, Mixture};
@@ -144,6 +144,7 @@ impl<F: Family> Run<F> {
     }
 
     /// The state shared by all algorithms, which may be changed between rounds.
+    #[doc(hidden)]
     pub fn state_mut(&mut self) -> &mut State<F> {
         &mut self.state
     }
@@ -198,10 +199,16 @@ impl<F: Family> Run<F> {
             Err(Error::Interrupted) if self.state.best.is_some() => Some(Termination::Interrupted),
             other => other?,
         };
-        self.end = match found {
-            None => None,
-            Some(termination) => Some(End { termination, answer: self.answer_after(problem, termination)? }),
-        };
+        self.end = None;
+        if let Some(termination) = found {
+            self.end = Some(match self.answer_after(problem, termination) {
+                // Stopped while the answer was evaluated: what is known, and a run that can go on.
+                Err(Error::Interrupted) => {
+                    End { termination: Termination::Interrupted, answer: self.state.best_or_last() }
+                }
+                answer => End { termination, answer: answer? },
+            });
+        }
         Ok(self.end.is_some())
     }
 
@@ -283,13 +290,8 @@ impl<F: Family> Run<F> {
             return self.procedure.answer(problem, state);
         }
         let best = state.best_or_last();
-        if self.procedure.is_exact(problem.options()) {
-            return Ok(best);
-        }
-        // A stopped engine evaluates nothing more: use the likelihood from the pass.
-        match problem.evaluated(state, best.model.clone()) {
-            Err(Error::Interrupted) => Ok(best),
-            other => other,
-        }
+        // The best model may be one of `auto`'s SEM, even if it goes on with EM by now.
+        let is_exact = !self.procedure.samples() || problem.options().precision == Precision::Double;
+        if is_exact { Ok(best) } else { problem.evaluated(state, best.model) }
     }
 }

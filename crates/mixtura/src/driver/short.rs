@@ -41,8 +41,9 @@ pub(super) fn short_em<F: Family, E: Engine>(
         let options = Options { algorithm: Algorithm::Em, rounds: ROUNDS, seed: address.seed, ..Options::default() };
         let problem = Problem::new(&sample, n_components, Start::Model(first.clone()), options)?;
         let problem = problem.with_floor(floor.clone()).with_rule(ALL_ROUNDS);
-        let mut run = problem.run_from(first, address.restart);
+        let mut run = problem.run_from(first, address.restart)?;
         run.go(&problem, &Quiet)?;
+        sample.check_stopped()?;
         let found = problem.in_data_coordinates(&run);
         let is_better =
             |found: &Evaluated<F>| best.as_ref().is_none_or(|best| found.mean_ln_likelihood > best.mean_ln_likelihood);

@@ -41,6 +41,7 @@ pub(super) fn estimate<F: Family>(state: &mut State<F>, moments: &F::Moments, we
     let round = state.round + 1;
     let mut n_repairs = 0;
     for (k, (fate, outcome)) in fates.iter().zip(&outcomes).enumerate() {
+        state.reseeds[k] += u32::from(matches!(fate, Fate::Reseed(_)));
         if *outcome == Outcome::Rough {
             state.repaired = Some(round);
         }
@@ -77,7 +78,7 @@ pub(super) fn kinds_of(fate: &Fate, outcome: Outcome) -> impl Iterator<Item = Ev
 /// Decides how each component is updated.
 pub(super) fn fates<F: Family, E: Engine>(
     problem: &Problem<'_, F, E>,
-    state: &mut State<F>,
+    state: &State<F>,
     tally: &Tally<F::Moments>,
     counting: Counting,
 ) -> Result<Vec<Fate>, Error> {
@@ -91,7 +92,6 @@ pub(super) fn fates<F: Family, E: Engine>(
         fates.push(if is_empty && (state.reseeds[k] >= MOST_RESEEDS || is_too_late) {
             Fate::Keep
         } else if is_empty {
-            state.reseeds[k] += 1;
             Fate::Reseed(problem.drawn_row(state, k)?)
         } else if n_rows < fewest_rows {
             Fate::Blend { n_rows }

@@ -201,6 +201,12 @@ impl<F: Family> Workspace<F> {
             splitter.split(&counts, found.posterior, &found.evidence.sum, (address, row), out);
             row += LANES as u64;
         });
+        // Every draw is a row of weight 1.
+        for counts in weights[..group.n_blocks() * *n_components].chunks_exact(*n_components) {
+            for (squared, counts) in tally.squared_weights.iter_mut().zip(counts) {
+                *squared += counts.sum();
+            }
+        }
         self.add_common(at, tally);
     }
 

@@ -66,6 +66,7 @@ impl Merge for Deviations {
 }
 
 impl<F: Family> Sweep for DeviationsPass<F> {
+    const NAME: &'static str = "deviations";
     type Tally = Deviations;
     type Prepared = PreparedDeviations<F>;
 

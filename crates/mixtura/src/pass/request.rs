@@ -74,6 +74,7 @@ pub(crate) fn centre_of<F: Family, E: Engine>(source: &Source<E>) -> Vec<f64> {
 }
 
 impl<F: Family> Sweep for Pass<F> {
+    const NAME: &'static str = "pass";
     type Tally = Tally<F::Moments>;
     type Prepared = PreparedPass<F>;
 

@@ -41,10 +41,7 @@ impl<F: Family> Start<F> {
     ) -> Result<Mixture<F>, Error> {
         match self {
             Start::Model(model) => {
-                let (n_model, n_data) = (model.components.n_columns(), source.n_columns());
-                if n_model != n_data {
-                    return Err(Error::Width { n_model, n_data });
-                }
+                source.check_width(model.components.n_columns())?;
                 Ok(model.clone())
             }
             // A single component has no neighbour that determines its width: use the covariance of the data.

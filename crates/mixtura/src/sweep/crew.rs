@@ -65,7 +65,7 @@ impl<'a> Crew<'a> {
         let (left, right) = rayon::join(half(first), half(first + (1 << (level - 1))));
         let (mut left, right) = (left?, right?);
         left.merge(&right);
-        self.tallies.put(right);
+        self.tallies.put(shape_of(piece), right);
         Ok(left)
     }
 
@@ -73,30 +73,43 @@ impl<'a> Crew<'a> {
         if self.is_stopped() {
             return Err(Error::Interrupted);
         }
-        let mut workspace = self.workspaces.take(|workspace| sweep.fits(workspace)).unwrap_or_else(|| {
-            // For few rows with many columns, workspaces for a whole chunk would be far larger than the rows.
-            sweep.workspace(piece.rows.n_blocks().min(CHUNK_BLOCKS))
-        });
-        let mut tally = self.tallies.take(|tally| sweep.clear(tally)).unwrap_or_else(|| sweep.tally());
+        let shape = shape_of(piece);
+        let workspace = self.workspaces.take(shape, |workspace| sweep.fits(workspace));
+        let mut workspace = workspace.unwrap_or_else(|| sweep.workspace(shape.n_blocks));
+        let tally = self.tallies.take(shape, |tally| sweep.clear(tally));
+        let mut tally = tally.unwrap_or_else(|| sweep.tally());
         let done = sweep.add(&piece.chunk(number), &mut workspace, &mut tally);
-        self.workspaces.put(workspace);
+        self.workspaces.put(shape, workspace);
         done.map(|()| tally)
     }
 }
 
-/// Reusable objects of one type; those of a previously used type are dropped.
+/// What workspaces and results are made for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    /// Blocks in the longest chunk: for few rows with many columns, room for a whole chunk would be far larger than the
+    /// rows.
+    n_blocks: usize,
+    n_columns: usize,
+}
+
+fn shape_of(piece: Piece<'_>) -> Shape {
+    Shape { n_blocks: piece.rows.n_blocks().min(CHUNK_BLOCKS), n_columns: piece.rows.n_columns() }
+}
+
+/// Reusable objects. Those that do not fit when they are taken are dropped.
 #[derive(Default)]
-struct Shelf(Mutex<Vec<Box<dyn Any + Send>>>);
+struct Shelf(Mutex<Vec<(Shape, Box<dyn Any + Send>)>>);
 
 impl Shelf {
-    /// Takes one if the last one fits.
-    fn take<T: 'static>(&self, fits: impl FnOnce(&mut T) -> bool) -> Option<T> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
-        let mut thing = last.downcast::<T>().ok()?;
-        fits(&mut thing).then(|| *thing)
+    /// Takes the last one, if it fits.
+    fn take<T: 'static>(&self, shape: Shape, fits: impl FnOnce(&mut T) -> bool) -> Option<T> {
+        let (made_for, last) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let mut object = last.downcast::<T>().ok().filter(|_| made_for == shape)?;
+        fits(&mut object).then(|| *object)
     }
 
-    fn put<T: Send + 'static>(&self, thing: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(thing));
+    fn put<T: Send + 'static>(&self, shape: Shape, object: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((shape, Box::new(object)));
     }
 }

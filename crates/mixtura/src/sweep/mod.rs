@@ -33,6 +33,7 @@
 //! # Ok::<(), mixtura::Error>(())
 //! ```
 
+mod answer;
 mod crew;
 mod engine;
 mod hints;
@@ -47,6 +48,7 @@ mod values;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use answer::answer;
 pub use crew::Crew;
 pub use engine::{Engine, Threads};
 pub use hints::Hints;
@@ -66,6 +68,9 @@ pub trait Sweep: Serialize + DeserializeOwned + Send + Sync + 'static {
     type Tally: Merge + Serialize + DeserializeOwned + 'static;
     /// The sweep, ready to run.
     type Prepared: Prepared<Tally = Self::Tally>;
+
+    /// Its name, by which a worker that receives it knows what it is (see [`answer`]).
+    const NAME: &'static str;
 
     /// Prepares the sweep. Done once per process, however many pieces it runs over.
     fn prepare(&self) -> Result<Self::Prepared, Error>;

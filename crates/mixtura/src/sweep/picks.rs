@@ -20,8 +20,8 @@ pub(super) fn pick<E: Engine>(engine: &E, rows: &[u64], is_weighted: bool) -> Re
     if rows.is_empty() {
         return Rows::from_vec(Vec::<f64>::new(), n_columns);
     }
-    let place = |row: &u64| numbers.binary_search(row).expect("invariant: rows that exist are found");
-    let places: Vec<usize> = rows.iter().map(place).collect();
+    let place = |row: &u64| numbers.binary_search(row).map_err(|_| Error::NoSuchRow { row: *row });
+    let places: Vec<usize> = rows.iter().map(place).collect::<Result<_, _>>()?;
     let values = places.iter().flat_map(|&at| &values[at * n_columns..][..n_columns]).copied().collect();
     let mut picked = Rows::<'static>::from_vec::<f64>(values, n_columns)?;
     if is_weighted {
@@ -101,7 +101,8 @@ pub(crate) struct Picked {
 
 impl Merge for Picked {
     fn merge(&mut self, later: &Self) {
-        self.n_columns = later.n_columns;
+        // Rows of another width are refused by the summary.
+        self.n_columns = if self.numbers.is_empty() { later.n_columns } else { self.n_columns };
         self.numbers.extend(&later.numbers);
         self.values.extend(&later.values);
         self.weights.extend(&later.weights);
@@ -110,8 +111,9 @@ impl Merge for Picked {
 
 /// A sweep that needs only rows: no preparation and no workspace.
 macro_rules! plain_sweep {
-    ($sweep:ty, $tally:ty) => {
+    ($sweep:ty, $tally:ty, $name:literal) => {
         impl Sweep for $sweep {
+            const NAME: &'static str = $name;
             type Tally = $tally;
             type Prepared = Self;
 
@@ -138,10 +140,10 @@ macro_rules! plain_sweep {
     };
 }
 
-plain_sweep!(Picks, Picked);
-plain_sweep!(WeighChunks, ChunkWeights);
-plain_sweep!(ByWeight, RowNumbers);
-plain_sweep!(Distinct, Differing);
+plain_sweep!(Picks, Picked, "picks");
+plain_sweep!(WeighChunks, ChunkWeights, "chunk-weights");
+plain_sweep!(ByWeight, RowNumbers, "by-weight");
+plain_sweep!(Distinct, Differing, "distinct");
 
 impl Picks {
     fn look(&self, chunk: &Chunk<'_>, tally: &mut Picked) {

@@ -128,7 +128,7 @@ impl Summary {
     ///
     /// ```
     /// use mixtura::Rows;
-    /// use mixtura::rows::{FarValue, Summary};
+    /// use mixtura::sweep::{FarValue, Summary};
     ///
     /// let mut values: Vec<f64> = (0..100).map(f64::from).collect();
     /// values[41] = -1e30;
@@ -182,14 +182,14 @@ impl Summary {
 
 /// Computes the extremes and sums of all columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Columns {
+pub(super) struct Columns {
     /// The point that sums are relative to.
     origin: Vec<f64>,
 }
 
 /// Extremes of columns, and sums relative to an origin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct ColumnSums {
+pub(crate) struct ColumnSums {
     n_rows: u64,
     weighted: bool,
     whole_weights: bool,
@@ -224,6 +224,7 @@ impl Merge for ColumnSums {
 }
 
 impl Sweep for Columns {
+    const NAME: &'static str = "columns";
     type Tally = ColumnSums;
     type Prepared = Self;
 
@@ -253,8 +254,9 @@ impl Prepared for Columns {
             whole_weights: true,
             weight: 0.0,
             unit: vec![1.0; n],
-            minimum: vec![f64::INFINITY; n],
-            maximum: vec![f64::NEG_INFINITY; n],
+            // Finite, so that every format can carry the sums of rows that weigh nothing.
+            minimum: vec![f64::MAX; n],
+            maximum: vec![f64::MIN; n],
             minimum_row: vec![0; n],
             maximum_row: vec![0; n],
             sum: vec![0.0; n],
@@ -264,6 +266,9 @@ impl Prepared for Columns {
 
     fn add(&self, chunk: &Chunk<'_>, workspace: &mut Vec<Lanes>, tally: &mut ColumnSums) -> Result<(), Error> {
         let (rows, range) = (chunk.rows(), chunk.range());
+        if rows.n_columns() != self.origin.len() {
+            return Err(Error::Width { n_model: self.origin.len(), n_data: rows.n_columns() });
+        }
         tally.n_rows += range.len() as u64;
         if let Some(weights) = rows.weights() {
             tally.weighted = true;

@@ -34,7 +34,7 @@ fn check_size(chunk: &Chunk<'_>) -> Result<(), Error> {
 /// Checks every value.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
-struct Values<F>(PhantomData<F>);
+pub(super) struct Values<F>(PhantomData<F>);
 
 impl<F> Values<F> {
     fn new() -> Self {
@@ -51,6 +51,7 @@ impl Merge for Fine {
 }
 
 impl<F: Family> Sweep for Values<F> {
+    const NAME: &'static str = "values";
     type Tally = Fine;
     type Prepared = Self;
 

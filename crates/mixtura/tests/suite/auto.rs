@@ -100,7 +100,7 @@ fn an_average_below_the_best_model_is_replaced_within_the_round() {
     for seed in 0..10 {
         let source = Recording::source(&rows);
         let problem = problem(&source, &truth, &auto().seed(seed));
-        let mut run = problem.run_from(truth.clone(), 0);
+        let mut run = problem.run_from(truth.clone(), 0).unwrap();
         // EM's model has the highest likelihood of all, so any average is below it.
         run.state_mut().best = Some(Evaluated { model: em.model.clone(), mean_ln_likelihood: em.mean_ln_likelihood });
         run.go(&problem, &Quiet).unwrap();
@@ -130,7 +130,7 @@ fn a_state_saved_in_any_round_continues_to_the_same_bits() {
     ] {
         let options = Options::default().algorithm(algorithm).accelerate(accelerate).rounds(64).tolerance(1e-9);
         let problem = problem(&source, &initial, &options);
-        let mut whole = problem.run_from(initial.clone(), 0);
+        let mut whole = problem.run_from(initial.clone(), 0).unwrap();
         whole.go(&problem, &Quiet).unwrap();
         assert!(whole.state().round >= 19, "{algorithm:?}");
         for n_rounds in 1..whole.state().round {

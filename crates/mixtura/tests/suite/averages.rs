@@ -72,7 +72,7 @@ pub(crate) fn run_after<E: Engine>(
     model: &Mixture<FullGaussian>,
     n_rounds: u64,
 ) -> Run<FullGaussian> {
-    let mut run = problem.run_from(model.clone(), 0);
+    let mut run = problem.run_from(model.clone(), 0).unwrap();
     go_until(&mut run, problem, n_rounds);
     run
 }
@@ -221,7 +221,7 @@ fn an_average_below_the_best_model_is_not_the_result() {
     let problem = problem(&source, &truth, &sem(200).tolerance(1e-6));
     let of_em = Evaluated { model: em.model.clone(), mean_ln_likelihood: em.mean_ln_likelihood };
     for (best, wins) in [(None, false), (Some(of_em), true)] {
-        let mut run = problem.run_from(truth.clone(), 0);
+        let mut run = problem.run_from(truth.clone(), 0).unwrap();
         run.state_mut().best = best;
         run.go(&problem, &Quiet).unwrap();
         assert!(run.n_averaged() == 20);

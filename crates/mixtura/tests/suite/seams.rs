@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use mixtura::driver::{Attempts, Observer, Problem, Quiet, Termination};
+use mixtura::driver::{Attempts, Observer, Problem, Quiet, Seen, Termination};
 use mixtura::family::Family;
 use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
@@ -308,4 +308,58 @@ fn observers_see_every_round_in_order_and_one_pass_per_round() {
         "evaluated 0.2",
     ];
     assert_eq!(log.0.into_inner().unwrap(), expected);
+}
+
+#[test]
+fn one_crew_for_pieces_of_different_sizes_panicked() {
+    let (rows, model) = artificial(3000, 3, 3, 97);
+    let source = Source::of(&rows).unwrap();
+    let small = rows.gather(&(0..10).collect::<Vec<_>>());
+    let (wide, wide_model) = artificial(500, 5, 3, 98);
+    let wide_source = Source::of(&wide).unwrap();
+    let crew = Crew::default();
+    for assignment in [Assignment::Soft, Assignment::Hard] {
+        let pass = Pass::new(&source, model.clone(), assignment).unwrap().prepare().unwrap();
+        let wide_pass = Pass::new(&wide_source, wide_model.clone(), assignment).unwrap().prepare().unwrap();
+        let fresh = Crew::default().run(&pass, Piece::at(&rows, 0)).unwrap();
+        crew.run(&pass, Piece::at(&small, 0)).unwrap();
+        crew.run(&wide_pass, Piece::at(&wide, 0)).unwrap();
+        assert_eq!(crew.run(&pass, Piece::at(&rows, 0)).unwrap(), fresh);
+    }
+}
+
+/// A last chunk that weighs nothing has no extremes: they must cross the seam all the same.
+#[test]
+fn parts_whose_rows_weigh_nothing_can_be_summarized() {
+    let (rows, _) = artificial(3000, 2, 2, 99);
+    let rows = rows.with_weights((0..3000).map(|n| f64::from(n < 2048)).collect::<Vec<_>>()).unwrap();
+    let parts = Source::new(Parts::cut(&rows, &[CHUNK_ROWS, 2 * CHUNK_ROWS])).unwrap();
+    assert_eq!(parts.summary(), Source::of(&rows).unwrap().summary());
+}
+
+#[test]
+fn rows_and_models_that_do_not_fit_are_refused() {
+    let (rows, model) = artificial(100, 3, 2, 100);
+    let source = Source::of(&rows).unwrap();
+    assert_eq!(source.pick(&[3, 100]).unwrap_err(), Error::NoSuchRow { row: 100 });
+    let (_, narrow) = artificial(1, 2, 2, 100);
+    let problem = Problem::new(&source, 2, Start::Model(model), rounds(1)).unwrap();
+    assert_eq!(problem.run_from(narrow.clone(), 0).unwrap_err(), Error::Width { n_model: 2, n_data: 3 });
+    assert!(Problem::new(&source, 2, Start::Model(narrow), rounds(1)).is_err());
+    let different = Parts(vec![rows.clone(), artificial(10, 2, 2, 1).0]);
+    assert_eq!(Source::new(different).err(), Some(Error::Width { n_model: 3, n_data: 2 }));
+    let mut attempts = Attempts::new(&problem);
+    let other = Problem::<FullGaussian, _>::new(&source, 2, Start::Random, rounds(1).restarts(2)).unwrap();
+    assert!(matches!(other.go(&mut attempts, &Quiet), Err(Error::Option { option: "restarts", .. })));
+}
+
+#[test]
+fn the_guard_went_on_where_the_rule_ends_a_run() {
+    let (rows, _) = artificial(2000, 2, 3, 101);
+    let log = Log::default();
+    let three_rounds = |seen: &Seen<'_>| (seen.round == 3).then_some(Termination::Converged);
+    let fitter = mixtura::Gmm::new(3).guard(true).rule(three_rounds);
+    fitter.fit_observed(&Source::of(&rows).unwrap(), &log).unwrap();
+    let seen = log.0.into_inner().unwrap();
+    assert!(seen.contains(&"evaluated 1.3".into()) && !seen.contains(&"updated 1.4".into()), "{seen:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use mixtura::driver::{Observer, Problem, Quiet, Termination};
+use mixtura::driver::{Attempts, Observer, Problem, Quiet, Termination};
 use mixtura::sweep::Threads;
 use mixtura::theory::Proximity;
 use mixtura::{Algorithm, Error, FullGaussian, Options, Source, Start, fit};
@@ -86,7 +86,7 @@ fn a_run_stopped_in_a_pass_continues_to_the_same_bits() {
         let problem =
             |source| Problem::<FullGaussian, _>::new(source, 4, Start::Model(first.clone()), options.clone()).unwrap();
         let stopped = problem(&engine);
-        let mut run = stopped.run_from(first.clone(), 0);
+        let mut run = stopped.run_from(first.clone(), 0).unwrap();
         stop.start();
         run.go(&stopped, &Quiet).unwrap();
         assert_eq!((run.termination(), run.state().round), (Some(Termination::Interrupted), 6));
@@ -199,4 +199,55 @@ fn summarizing_wide_rows_ignored_a_stop() {
     let found = Source::new(Threads::new(&rows).with_stop(|| true));
     assert_eq!(found.err(), Some(Error::Interrupted));
     assert!(Source::new(Threads::new(&rows).with_stop(|| false)).is_ok());
+}
+
+/// SEM in single precision evaluates its answer in double precision, in a pass after its last round.
+#[test]
+fn a_stop_while_the_answer_was_evaluated_lost_the_model() {
+    let (rows, _) = artificial(10_240, 2, 3, 207);
+    let plain = Source::of(&rows).unwrap();
+    let start = Start::Model(crate::started(&rows, 3, &Start::Random, 0));
+    for algorithm in [Algorithm::Sem, Algorithm::Saem] {
+        let options = rounds(4).algorithm(algorithm);
+        let whole = fit(&plain, 3, &start, &options, &Quiet).unwrap();
+        // Five passes of ten chunks, each with a question after it; then a part of the sixth.
+        let stop = AfterQuestions::paused(5 * 11 + 3);
+        let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
+        let seen = Seen(std::sync::Mutex::default(), &stop);
+        let problem = Problem::new(&engine, 3, start.clone(), options.clone()).unwrap();
+        let mut attempts = Attempts::new(&problem);
+        problem.go(&mut attempts, &seen).unwrap();
+        let found = problem.answer(&attempts).unwrap();
+        assert_eq!((found.termination, found.rounds), (Termination::Interrupted, 4), "{algorithm:?}");
+        assert!(!attempts.has_ended());
+        let again = Problem::new(&plain, 3, start.clone(), options).unwrap();
+        again.go(&mut attempts, &Quiet).unwrap();
+        assert_eq!(again.answer(&attempts).unwrap(), whole, "{algorithm:?}");
+    }
+}
+
+/// Whatever question a stop begins with, a start is the one it would have been, or none.
+#[test]
+fn a_short_run_that_was_stopped_passed_for_a_whole_one() {
+    let (rows, _) = artificial(3000, 2, 3, 208);
+    let whole = Source::of(&rows).unwrap();
+    let model = |source: &Source<Threads<'_>>, stop: Option<&AfterQuestions>| {
+        let problem = Problem::<FullGaussian, _>::new(source, 3, Start::ShortEm, Options::default()).unwrap();
+        stop.inspect(|stop| stop.start());
+        problem.first_model(0)
+    };
+    let expected = model(&whole, None).unwrap();
+    let counting = AfterQuestions::paused(usize::MAX);
+    let source = Source::of(&rows).unwrap().with_stop(|| counting.is_stopped());
+    model(&source, Some(&counting)).unwrap();
+    let n_asked = counting.n_asked();
+    assert!(n_asked > 100);
+    for limit in (0..n_asked).rev().take(40).chain([n_asked]) {
+        let stop = AfterQuestions::paused(limit);
+        let source = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
+        match model(&source, Some(&stop)) {
+            Ok(found) => assert_eq!(found, expected, "{limit} of {n_asked}"),
+            Err(error) => assert_eq!(error, Error::Interrupted),
+        }
+    }
 }

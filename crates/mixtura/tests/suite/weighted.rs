@@ -124,3 +124,21 @@ fn counts_too_large_to_split_follow_the_label() {
         assert!(refused.is_err());
     }
 }
+
+/// A weight column of ones is no weight column: a component with fewer rows than it takes is blended.
+#[test]
+fn small_components_of_whole_weights_were_never_blended() {
+    let mut values: Vec<f64> = (0..400).map(|n| f64::from(n % 20)).collect();
+    values.extend([1000.0, 1000.5]);
+    let rows = Rows::from_slice(&values, 2).unwrap();
+    let n_rows = rows.n_rows();
+    let components = FullGaussian::new(2, vec![9.0, 10.0, 1000.0, 1000.5], [1e2, 0.0, 0.0, 1e2].repeat(2)).unwrap();
+    let model = Mixture::new(vec![0.9, 0.1], components).unwrap();
+    for rows in [rows.clone(), rows.with_weights(vec![1.0; n_rows]).unwrap()] {
+        let options = rounds(3).algorithm(Algorithm::Sem);
+        let found = fit_rows(&rows, 2, &Start::Model(model.clone()), &options).unwrap();
+        let blended = |event: &&mixtura::driver::Event| event.kind == mixtura::driver::EventKind::Blended;
+        let event = found.events.iter().find(blended).expect("one row is too few for a component");
+        assert_eq!((event.component, event.count), (Some(1), 3));
+    }
+}
