@@ -18,7 +18,7 @@ pub trait Observer: Sync {
     fn ended(&self, _restart: u64) {}
 
     /// Whether the fit should end. Called once per round and before each restart. To end in the middle of a pass, the
-    /// engine must be stopped as well ([`Threads::with_stop`](crate::pass::Threads::with_stop)).
+    /// engine must be stopped as well ([`Threads::with_stop`](crate::sweep::Threads::with_stop)).
     fn is_stopped(&self) -> bool {
         false
     }
