@@ -18,7 +18,7 @@ pub trait Observer: Sync {
     fn ended(&self, _restart: u64) {}
 
     /// Whether the fit should end. Looked at once a round and before each restart; an engine that is to end in
-    /// the middle of a pass must be told as well ([`Threads::with_stop`](crate::pass::Threads::with_stop)).
+    /// the middle of a pass must be told as well ([`Threads::with_stop`](crate::sweep::Threads::with_stop)).
     fn is_stopped(&self) -> bool {
         false
     }

@@ -128,7 +128,7 @@ impl Summary {
     ///
     /// ```
     /// use mixtura::Rows;
-    /// use mixtura::rows::{FarValue, Summary};
+    /// use mixtura::sweep::{FarValue, Summary};
     ///
     /// let mut values: Vec<f64> = (0..100).map(f64::from).collect();
     /// values[41] = -1e30;
