@@ -1,5 +1,4 @@
-//! Fits models: whole fits as the command line has them, and single ones with the rules that Python's world
-//! expects.
+//! Fits models: complete fits as on the command line, and single ones with scikit-learn's stopping rules.
 
 use mixtura::driver::{Evaluated, Event, EventKind, Observer, Problem, Termination};
 use mixtura::family::{Family, Floor, Outcome};
@@ -17,16 +16,16 @@ use crate::lagged::{Lag, Telling};
 use crate::model::Model;
 use crate::watch::{Watch, supervised};
 
-/// Why a component of a normalised fit has one in the data's units.
+/// Why the components of a normalised fit can be mapped to the units of the data.
 const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refused";
 
-/// What a fit found: a dictionary.
+/// The result of a fit: a dictionary.
 #[derive(IntoPyObject)]
 pub(crate) struct Found {
     model: Model,
-    /// Mean log-likelihood that the fit ends with.
+    /// Mean log-likelihood at the end of the fit.
     likelihood: f64,
-    /// The same of the models on the way; empty for several restarts.
+    /// Mean log-likelihoods of all rounds; empty for several restarts.
     likelihoods: Vec<f64>,
     rounds: u64,
     /// Why it ended.
@@ -44,7 +43,7 @@ pub(crate) struct EventItem {
     count: u64,
 }
 
-/// Events as Python has them.
+/// Converts events for Python.
 pub(crate) fn items(events: &[Event]) -> Vec<EventItem> {
     let name = |kind: EventKind| serde_json::to_value(kind).ok()?.as_str().map(str::to_owned);
     let item = |event: &Event| EventItem {
@@ -57,17 +56,17 @@ pub(crate) fn items(events: &[Event]) -> Vec<EventItem> {
     events.iter().map(item).collect()
 }
 
-/// What `mixtura fit` does beside fitting: a dictionary.
+/// Options of `mixtura fit` that are not options of the fit itself: a dictionary.
 #[derive(FromPyObject, Clone, Copy)]
 #[pyo3(from_item_all)]
 pub(crate) struct FitOptions {
     /// Map each column to [0, 1] for the fit; the model stays in the data's units.
     normalize: bool,
-    /// Sort the components by weight, heaviest first.
+    /// Whether to sort the components by weight, heaviest first.
     sort: bool,
 }
 
-/// Fits a mixture as the command line does: all restarts, the best of them.
+/// Fits a mixture as the command line does: runs all restarts and returns the best.
 #[pyfunction]
 #[pyo3(signature = (task, fit_options, listener))]
 pub(crate) fn fit(
@@ -96,7 +95,7 @@ pub(crate) fn fit(
     })
 }
 
-/// What is wanted of a whole fit.
+/// The arguments of a complete fit.
 #[derive(Clone, Copy)]
 struct WholeFit<'a> {
     n_components: usize,
@@ -104,7 +103,7 @@ struct WholeFit<'a> {
     fit_options: FitOptions,
 }
 
-/// A fit, and its file: the model in the data's units, and what is recorded of it.
+/// Runs a complete fit; returns it with its model file, in the units of the data.
 fn whole<F: Family>(
     data: Data<'_>,
     start: Start<F>,
@@ -133,7 +132,7 @@ where
     Ok((fit, if fit_options.sort { file.sorted_by_weight() } else { file }))
 }
 
-/// Fits once, from one start. Without a lag as the library does, whose answer has a likelihood of its own.
+/// Runs one fit from one start, with scikit-learn's stopping rule if there is a lag, otherwise with the library's.
 #[pyfunction]
 #[pyo3(signature = (task, restart, lag, listener))]
 pub(crate) fn fit_once(
@@ -233,7 +232,7 @@ impl<F: Family> Job<'_, F> {
     }
 }
 
-/// The components of labelled rows, and their shares of the weight; every label below K needs a row.
+/// Estimates the components of labelled rows and their weights; every label below K needs a row.
 #[pyfunction]
 #[pyo3(signature = (data, weights, labels, n_components, family, structure, ridge, n_threads))]
 #[expect(clippy::too_many_arguments, reason = "the other side of a call that is written once, in Python")]
@@ -257,7 +256,7 @@ pub(crate) fn of_labels(
     })
 }
 
-/// None if the rows of a label have a singular covariance.
+/// Returns None if the rows of a label have a singular covariance.
 fn labelled<F: Family>(
     data: Data<'_>,
     labels: &[u32],

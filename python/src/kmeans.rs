@@ -1,4 +1,4 @@
-//! Lends Python the loops of k-means; `mixtura/_kmeans.py` has its rules and its draws.
+//! The loops of k-means over rows; `mixtura/_kmeans.py` has its rules and draws.
 
 use mixtura::start::kmeans::{self, Limits, Pause, Real, Rounds};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
@@ -8,7 +8,7 @@ use crate::failure::refused;
 use crate::pool::Lease;
 use crate::watch::{Watch, supervised};
 
-/// Rows, what is subtracted from them, their weights: a tuple of arrays of the same precision.
+/// Rows, the offset subtracted from them, and their weights: a tuple of arrays of the same precision.
 #[derive(FromPyObject)]
 pub(crate) enum Points<'py> {
     Double(PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, Option<PyReadonlyArray1<'py, f64>>),
@@ -53,7 +53,7 @@ fn swept<R: Send>(
     py.detach(|| pool.install(sweep)).map_err(refused)
 }
 
-/// Squared distances from each centre, at most the closest so far; into a matrix with a row for each centre.
+/// Computes squared distances from each centre, at most those from the closest so far, with a row for each centre.
 #[pyfunction]
 #[pyo3(signature = (points, centres, closest, out, n_threads))]
 pub(crate) fn kmeans_distances(
@@ -95,7 +95,7 @@ pub(crate) fn kmeans_distances(
     with_points!(points, given => run(&given, &centres, closest, &out, n_threads))
 }
 
-/// Labels rows with their nearest centres, in place: how many labels changed, and which rows are tied.
+/// Labels rows with their nearest centres, in place; returns how many labels changed, and which rows are tied.
 #[pyfunction]
 #[pyo3(signature = (points, centres, norms, labels, n_threads))]
 pub(crate) fn kmeans_assign<'py>(
@@ -123,7 +123,7 @@ pub(crate) fn kmeans_assign<'py>(
     Ok((n_changed, tied.into_pyarray(py)))
 }
 
-/// Sums of the points of each cluster, row after row, and their weights; into arrays of the precision of the data.
+/// Computes the sums of the points of each cluster, row by row, and their weights, in the precision of the data.
 #[pyfunction]
 #[pyo3(signature = (points, labels, sums, weights, n_threads))]
 pub(crate) fn kmeans_sums(
@@ -171,7 +171,7 @@ impl KmeansRounds {
         Ok(Self { rounds: supervised(py, n_threads, None, work)?.map_err(refused)? })
     }
 
-    /// Goes on, in place: ("done", …), ("tied", rows that `settle` is to be told the labels of) or ("uncertain", …).
+    /// Runs rounds, in place; returns ("done", …), ("tied", rows whose labels `settle` needs) or ("uncertain", …).
     fn go<'py>(
         &mut self,
         py: Python<'py>,
@@ -193,7 +193,7 @@ impl KmeansRounds {
         Ok((name, tied.into_pyarray(py)))
     }
 
-    /// Ends a round with the labels of its tied rows, in place; true if it was the last.
+    /// Ends a round with the labels of its tied rows, in place; returns whether it was the last.
     fn settle(
         &mut self,
         points: Doubles<'_>,

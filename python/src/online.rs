@@ -1,4 +1,4 @@
-//! Learns from batches of rows.
+//! Updates models with batches of rows.
 
 use mixtura::driver::{Event, Gains, Online as Learning, Problem};
 use mixtura::family::Family;
@@ -31,6 +31,7 @@ trait Learner: Send + Sync {
     fn n_batches(&self) -> u64;
     fn events(&self) -> &[Event];
     fn to_json(&self) -> String;
+    fn copied(&self) -> Box<dyn Learner>;
 }
 
 impl<F: Family> Learner for Learning<F>
@@ -59,21 +60,25 @@ where
     fn to_json(&self) -> String {
         serde_json::to_string(self).expect("invariant: statistics are finite numbers")
     }
+
+    fn copied(&self) -> Box<dyn Learner> {
+        Box::new(self.clone())
+    }
 }
 
-/// How much batches count: a dictionary.
+/// Step sizes: a dictionary.
 #[derive(FromPyObject, Clone, Copy)]
 #[pyo3(from_item_all)]
 pub(crate) struct Steps {
     decay: f64,
     offset: f64,
-    /// What the batch weighs, in batches of the usual size.
+    /// Weight of the batch, relative to the usual batch.
     share: f64,
 }
 
 impl Steps {
-    /// The gain of a batch of the usual size is γ = (t + offset)^−decay. One that weighs r of them replaces what they
-    /// would, one after the other: 1 − (1 − γ)^r, told as the decay and the offset that give this number for batch t.
+    /// A batch of the usual size has γ = (t + offset)^−decay. One that weighs r times as much has 1 − (1 − γ)^r, as r
+    /// usual batches in a row; returned as the decay and offset that give this number for batch t.
     fn of_batch(self, batch: u64) -> Gains {
         let usual = Gains { decay: self.decay, offset: self.offset };
         let gain = -f64::exp_m1(self.share * f64::ln_1p(-usual.gain(batch)));
@@ -109,8 +114,8 @@ where
 
 #[pymethods]
 impl Online {
-    /// Before the first batch, which the least spread is taken from; or, after so many batches, with a model that
-    /// they gave.
+    /// Starts before the first batch, whose spread sets the smallest variance; or continues from a model after
+    /// `n_batches` batches.
     #[new]
     #[pyo3(signature = (task, n_batches = 0))]
     fn new(py: Python<'_>, task: Task<'_>, n_batches: u64) -> PyResult<Self> {
@@ -123,7 +128,7 @@ impl Online {
         Ok(Self { family: task.family, structure: task.structure, learner })
     }
 
-    /// Learns from a batch; returns its mean log-likelihood under the model as it was.
+    /// Updates the model with a batch; returns the mean log-likelihood of the batch before the update.
     fn learn(
         &mut self,
         py: Python<'_>,
@@ -133,31 +138,34 @@ impl Online {
         gains: Steps,
     ) -> PyResult<f64> {
         let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
-        let learner = &mut self.learner;
-        let gains = gains.of_batch(learner.n_batches() + 1);
+        let gains = gains.of_batch(self.learner.n_batches() + 1);
+        // A copy: Ctrl-C may come when the batch is complete, but before that is known here.
+        let mut learner = self.learner.copied();
         let work = |watch: &Watch<'_>| learner.learn(data, &options, &gains, watch);
-        supervised(py, settings.n_threads, None, work)?.map_err(refused)
+        let likelihood = supervised(py, settings.n_threads, None, work)?.map_err(refused)?;
+        self.learner = learner;
+        Ok(likelihood)
     }
 
-    /// The model so far.
+    /// The current model.
     #[getter]
     fn model(&self) -> Model {
         Model { file: ModelFile { model: self.learner.model(), columns: Vec::new(), fit: None } }
     }
 
-    /// Batches gone through.
+    /// Number of batches so far.
     #[getter]
     fn n_batches(&self) -> u64 {
         self.learner.n_batches()
     }
 
-    /// What happened on the way.
+    /// Events so far.
     #[getter]
     fn events(&self) -> Vec<EventItem> {
         items(self.learner.events())
     }
 
-    /// What `to_json` gave, to go on from.
+    /// Restores a learner from the text of `__reduce__`.
     #[staticmethod]
     fn from_json(family: String, structure: String, text: &str) -> PyResult<Self> {
         let learner: Box<dyn Learner> = with_family!(kind(&family, &structure)?, F => {

@@ -1,8 +1,8 @@
 //! Counts the instructions of every kernel and of whole rounds; run by `bench/instructions`.
 //!
-//! A count does not depend on what else the machine does, so that a few per cent more is a finding.
+//! A count does not depend on the load of the machine, so even an increase of a few per cent is significant.
 
-// What the macros of gungraun write is public and has no documentation.
+// The macros of gungraun generate public items without documentation.
 #![allow(missing_docs, unreachable_pub)]
 
 use std::hint::black_box;
@@ -16,15 +16,15 @@ use mixtura::rows::RowsBuilder;
 use mixtura::sweep::Threads;
 use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Source, Start};
 
-/// Rows of the whole rounds: four chunks.
+/// Rows of the benchmarks of whole rounds: four chunks.
 const N_ROWS: usize = 4096;
 
-/// In a box, so that handing it over costs next to nothing.
+/// Boxed, so that passing it on costs almost nothing.
 fn chunk(n_columns: usize, n_components: usize) -> Box<Chunk> {
     Box::new(Chunk::new(n_columns, n_components).expect("invariant: artificial mixtures are sound"))
 }
 
-/// One benchmark for each kernel that knows components.
+/// One benchmark for each kernel that takes components.
 macro_rules! of_components {
     ($($kernel:ident)*) => {$(
         #[library_benchmark(setup = chunk)]
@@ -39,7 +39,7 @@ macro_rules! of_components {
     )*};
 }
 
-/// One benchmark for each kernel that knows columns alone.
+/// One benchmark for each kernel that takes only columns.
 macro_rules! of_columns {
     ($($kernel:ident)*) => {$(
         #[library_benchmark(setup = chunk)]
@@ -60,7 +60,7 @@ fn separated_chunk(n_columns: usize, n_components: usize) -> Box<Chunk> {
     Box::new(Chunk::separated(n_columns, n_components).expect("invariant: artificial mixtures are sound"))
 }
 
-/// One benchmark for each kernel that leaves out components that are far.
+/// One benchmark for each kernel that skips distant components.
 macro_rules! of_near_components {
     ($($kernel:ident)*) => {$(
         #[library_benchmark(setup = separated_chunk)]
@@ -74,18 +74,18 @@ macro_rules! of_near_components {
 
 of_near_components!(whiten_near narrow_whiten_near);
 
-/// A run that is about to make its only round.
+/// A run before its only round.
 struct Round {
     problem: Problem<'static, FullGaussian, Threads<'static>>,
     run: Run<FullGaussian>,
 }
 
-/// Ends a run after a round, whose model is not evaluated.
+/// Ends a run after one round, without evaluating its model.
 const ONE_ROUND: Lagged =
     Lagged { tolerance: 0.0, previous: f64::NAN, first_excess: 0.0, refuses_singular: false, refuses_empty: false };
 
-/// A round on the thread that asks for it, from the model that the rows were drawn from; an earlier
-/// round has made the buffers.
+/// A round on the calling thread, from the model that the rows were drawn from; an earlier round has allocated the
+/// buffers.
 fn round(algorithm: Algorithm, n_columns: usize, n_components: usize, separation: f64) -> Box<Round> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
     pool.build_global().expect("invariant: the first pool of this process");

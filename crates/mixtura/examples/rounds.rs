@@ -1,9 +1,9 @@
 //! Times rounds on artificial shapes: `cargo run --release --example rounds -- em 1000000 10 10`.
 //!
-//! `bounds` times the measurement of what the theorems are stated in, `both` EM and SEM.
-//! Prints nanoseconds for each (row, component) and round, best of all rounds, and the likelihood.
-//! With `marks` as its last word it says on standard error when the second round begins and the last
-//! one ends: between the two lie rounds and nothing else, for `bench/profile`.
+//! `bounds` times the computation of the quantities in the theorems, `both` runs EM and SEM. Prints nanoseconds per
+//! row, component and round (best of all rounds) and the likelihood. With `marks` as the last argument, reports on
+//! standard error when the second round begins and when the last one ends; only rounds run between the two, for
+//! `bench/profile`.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use mixtura::{Algorithm, FullGaussian, Gmm, Mixture, Options, Source};
 
 struct Clock {
     begin_and_best: Mutex<(Instant, f64)>,
-    /// The last round, if marks are wanted.
+    /// The last round, if marks were requested.
     marked: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ fn main() -> Result<(), mixtura::Error> {
     Ok(())
 }
 
-/// Times the two sweeps that the theorems' bounds need.
+/// Times the two sweeps needed for the theorems' bounds.
 fn time_bounds(
     source: &Source<impl Engine>,
     model: &Mixture<FullGaussian>,

@@ -1,8 +1,8 @@
-//! Names everything that can go wrong in the library, with the place and the value.
+//! The errors of the library, with the place and the value.
 
 use thiserror::Error;
 
-/// Why the library refused to do something.
+/// An error of the library.
 ///
 /// Rows and columns are counted from 1 in messages and from 0 in fields; components from 0 in both.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -18,7 +18,7 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
-    /// A value is none that the family of distributions can have.
+    /// A value is not valid for the family of distributions.
     #[error("row {}, column {}: value {value} is not {expected}", row + 1, column + 1)]
     Value {
         /// Row, from 0.
@@ -30,11 +30,11 @@ pub enum Error {
         /// What it must be.
         expected: &'static str,
     },
-    /// Labels were to be used, and the rows have none.
+    /// A start from labels was requested, but the rows have none.
     #[error("the rows have no labels to start from")]
     NoLabels,
-    /// A label names no component.
-    #[error("row {}: label {label} names none of {n_components} components, which count from 0", row + 1)]
+    /// A label is not the number of a component.
+    #[error("row {}: label {label} is out of range for {n_components} components (labels start at 0)", row + 1)]
     Label {
         /// Row, from 0.
         row: usize,
@@ -49,7 +49,7 @@ pub enum Error {
         /// Number of the chunk, from 0.
         chunk: u64,
     },
-    /// An engine returned the result of a chunk of rows twice.
+    /// An engine returned the result for a chunk of rows twice.
     #[error("the engine returned chunk {chunk} of the rows twice")]
     RepeatedChunk {
         /// Number of the chunk, from 0.
@@ -66,7 +66,7 @@ pub enum Error {
     Ragged {
         /// Length of the slice.
         n_values: usize,
-        /// Width asked for.
+        /// Number of columns given.
         n_columns: usize,
     },
     /// An array is neither row-major nor column-major, or it has gaps.
@@ -80,19 +80,20 @@ pub enum Error {
         /// Distance from one column to the next, in values.
         between_columns: isize,
     },
-    /// A list that belongs to the rows has another length.
+    /// A list has the wrong length.
     #[error("{n_found} {what} for {n_expected} {of}")]
     Length {
         /// What is counted, in the plural.
         what: &'static str,
-        /// How many were given.
+        /// Number of items given.
         n_found: usize,
-        /// How many are needed.
+        /// Number of items needed.
         n_expected: usize,
         /// What they belong to, in the plural.
         of: &'static str,
     },
-    /// A row weight is negative, not a number, or so large or small that sums of weighted squares would not be.
+    /// A row weight is negative, NaN, or so large or small that sums of weighted squares would leave the floating-point
+    /// range.
     #[error("row {}: weight {weight:e} must be 0 or between 1e-100 and 1e100", row + 1)]
     Weight {
         /// Row, from 0.
@@ -103,22 +104,22 @@ pub enum Error {
     /// All row weights are zero.
     #[error("all row weights are zero")]
     NoWeight,
-    /// The values of a column span so much, or so little, that their squares cannot be held.
+    /// The range of a column is so large, or so small, that its squares leave the floating-point range.
     #[error("column {}: the squares of values from {minimum:e} to {maximum:e} exceed the floating-point range", column + 1)]
     Overflow {
         /// Column, from 0.
         column: usize,
-        /// Least value.
+        /// Smallest value.
         minimum: f64,
-        /// Greatest value.
+        /// Largest value.
         maximum: f64,
     },
-    /// More components than distinct rows were asked for.
+    /// There are fewer distinct rows than components.
     #[error("{n_components} components require as many distinct rows, but there are only {n_distinct}")]
     TooFewDistinctRows {
-        /// Components asked for.
+        /// Number of components requested.
         n_components: usize,
-        /// Distinct rows of positive weight found.
+        /// Number of distinct rows of positive weight.
         n_distinct: usize,
     },
     /// Model and data have different numbers of columns.
@@ -129,7 +130,7 @@ pub enum Error {
         /// Columns of the data.
         n_data: usize,
     },
-    /// A mixing weight is not a probability, or the weights do not sum to one.
+    /// A mixing weight is not a probability, or the weights do not sum to 1.
     #[error("component weights must be at least 0 and sum to 1: {detail}")]
     MixingWeights {
         /// What was found.
@@ -201,7 +202,7 @@ pub enum Error {
         /// The pivot's value.
         value: f64,
     },
-    /// An option is out of its range.
+    /// An option is out of range.
     #[error("{option} must be {expected}, not {value}")]
     Option {
         /// Name of the option.
@@ -211,26 +212,26 @@ pub enum Error {
         /// The value given.
         value: String,
     },
-    /// The rows have weights where that has no meaning.
+    /// The rows have weights, for which the result is not defined.
     #[error("{what} are only defined for unweighted rows")]
     Weighted {
-        /// What was asked for, in the plural.
+        /// What was requested, in the plural.
         what: &'static str,
     },
-    /// The parameters would take too much memory.
+    /// The parameters would require too much memory.
     #[error("the parameters of {n_components} components in {n_columns} columns would take {gigabytes:.0} GB")]
     TooLarge {
-        /// Components asked for.
+        /// Number of components requested.
         n_components: usize,
         /// Columns of the data.
         n_columns: usize,
-        /// Memory of one copy of them.
+        /// Memory required for one copy.
         gigabytes: f64,
     },
-    /// Memory for rows, or for a model and its statistics, could not be taken.
+    /// Memory for rows, or for a model and its statistics, could not be allocated.
     #[error("cannot allocate {:.1} GB of memory", *n_bytes as f64 / 1e9)]
     Memory {
-        /// Bytes asked for.
+        /// Number of bytes requested.
         n_bytes: u64,
     },
     /// A label that a start needs has no rows.
@@ -242,18 +243,18 @@ pub enum Error {
     /// The threads could not be started.
     #[error("cannot start {n_threads} threads: {reason}")]
     Threads {
-        /// Threads asked for.
+        /// Number of threads requested.
         n_threads: usize,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// Work was stopped on request before it had a result.
+    /// Work was stopped on request before there was a result.
     #[error("interrupted before there was a result")]
     Interrupted,
     /// An engine other than threads failed.
     #[error("the engine failed: {reason}")]
     Engine {
-        /// What the engine said.
+        /// The engine's message.
         reason: String,
     },
 }

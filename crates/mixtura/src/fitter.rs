@@ -1,4 +1,4 @@
-//! Fits any family in one line.
+//! Fits a mixture of any family in one line.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{
     TiedGaussian,
 };
 
-/// A Gaussian mixture to fit: [`Gmm::new`]`(k)` has full covariance matrices.
+/// A Gaussian mixture to be fitted; [`Gmm::new`]`(k)` has full covariance matrices.
 ///
 /// ```
 /// use mixtura::{Diagonal, Gmm, Rows};
@@ -24,7 +24,7 @@ use crate::{
 /// ```
 pub type Gmm = Fitter<FullGaussian>;
 
-/// A mixture of any family to fit, with all its options.
+/// A mixture of any family to be fitted, with all its options.
 ///
 /// ```
 /// use mixtura::{Fitter, Poisson, Rows};
@@ -77,14 +77,15 @@ covariances! {
     Full: FullGaussian,
     /// One covariance matrix for all components.
     Tied: TiedGaussian,
-    /// A variance for each column of each component.
+    /// A separate variance for each column of each component.
     Diagonal: DiagonalGaussian,
     /// One variance for each component.
     Spherical: SphericalGaussian,
 }
 
 impl Gmm {
-    /// With another covariance structure. Choose it before a [`start`](Fitter::start): a given model is of one structure.
+    /// Selects the covariance structure. Call it before [`start`](Fitter::start), because a given model has a fixed
+    /// structure.
     #[must_use]
     pub fn covariance<C: Covariance>(self, _structure: C) -> Fitter<C::Family> {
         let start = match self.start {
@@ -97,7 +98,7 @@ impl Gmm {
     }
 }
 
-/// A method for each of the options.
+/// A method for each option.
 macro_rules! setters {
     ($($name:ident: $type:ty,)*) => {$(
         #[doc = concat!("See [`Options::", stringify!($name), "`](Options#structfield.", stringify!($name), ").")]
@@ -109,12 +110,12 @@ macro_rules! setters {
 }
 
 impl<F: Family> Fitter<F> {
-    /// A mixture of so many components, with the default options and start.
+    /// A mixture of `n_components` components, with the default options and start.
     pub fn new(n_components: usize) -> Self {
         Self { n_components, start: Start::default(), options: Options::default(), rule: None }
     }
 
-    /// Where to start; by default from k-means++.
+    /// How to start; default k-means++.
     #[must_use]
     pub fn start(self, start: Start<F>) -> Self {
         Self { start, ..self }
@@ -126,13 +127,13 @@ impl<F: Family> Fitter<F> {
         self.start(Start::Model(model))
     }
 
-    /// All options at once.
+    /// Sets all options at once.
     #[must_use]
     pub fn options(self, options: Options) -> Self {
         Self { options, ..self }
     }
 
-    /// With another stopping rule than the algorithm's own.
+    /// Replaces the algorithm's own stopping rule.
     #[must_use]
     pub fn rule(self, rule: impl Rule + 'static) -> Self {
         Self { rule: Some(Arc::new(rule)), ..self }
@@ -153,17 +154,17 @@ impl<F: Family> Fitter<F> {
         search: bool,
     }
 
-    /// Fits rows in memory, on all threads of the rayon pool it is called in.
+    /// Fits rows in memory, on all threads of the current rayon pool.
     pub fn fit(&self, rows: &Rows<'_>) -> Result<Fit<F>, Error> {
         self.fit_source(&Source::of(rows)?)
     }
 
-    /// Fits rows behind any engine.
+    /// Fits the rows of any engine.
     pub fn fit_source<E: Engine>(&self, source: &Source<E>) -> Result<Fit<F>, Error> {
         self.fit_observed(source, &Quiet)
     }
 
-    /// Fits rows behind any engine, with someone who watches.
+    /// Fits the rows of any engine, with an observer.
     pub fn fit_observed<E: Engine>(&self, source: &Source<E>, observer: &dyn Observer) -> Result<Fit<F>, Error> {
         let mut problem = Problem::new(source, self.n_components, self.start.clone(), self.options.clone())?;
         if let Some(rule) = &self.rule {

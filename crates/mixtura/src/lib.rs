@@ -85,8 +85,8 @@
 //! # Results are reproducible
 //!
 //! The same data, options and seed give the same model, bit for bit, on any number of threads. All sums have a fixed
-//! order, and random numbers belong to rows, not to threads. The layout of the data does not matter either. Results
-//! on different instruction sets agree up to rounding.
+//! order, and random numbers belong to rows, not to threads. The layout of the data does not matter either, nor does
+//! the machine, if it has fused multiply-add; without it, results agree up to rounding.
 //!
 //! Fits run on the rayon thread pool they are called in; use `ThreadPool::install` to choose the number of threads.
 //! Nothing here reads files, looks at a clock or prints.

@@ -1,4 +1,4 @@
-//! Mixture models: weights and components, and what can be asked of them.
+//! Mixture models: weights and components, and predictions from them.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Sampler};
-use crate::pass::{Assignment, Pass, Wanted, evaluate_rows};
+use crate::pass::{Pass, Wanted, evaluate_rows};
 use crate::random::{Address, Choice, Purpose, uniform};
-use crate::sweep::{Engine, Source, check_rows};
+use crate::sweep::{Engine, Threads, check_rows};
 use crate::{Error, Rows};
 
-/// How far the weights of a given model may sum from 1.
+/// Maximum deviation from 1 of the sum of a given model's weights.
 const WEIGHT_SLACK: f64 = 1e-6;
 
 /// A mixture: p(x) = Σ_k w_k p(x | θ_k).
@@ -58,7 +58,7 @@ impl<F: Family> TryFrom<Unchecked<F>> for Mixture<F> {
     }
 }
 
-/// Where a row belongs, and how well it fits there.
+/// The component of a row, and how well the row fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Classified {
     /// The most probable component, from 0.
@@ -69,12 +69,12 @@ pub struct Classified {
     pub ln_density: f64,
 }
 
-/// How well a model explains rows, with criteria that penalise its size; lower is better for all three.
+/// How well a model explains rows, with criteria that penalise the number of parameters; lower is better for all three.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Number of rows.
     pub rows: usize,
-    /// Log-likelihood for each unit of weight, in nats.
+    /// Mean log-likelihood per unit of weight, in nats.
     #[serde(rename = "mean_log_likelihood")]
     pub mean_ln_likelihood: f64,
     /// Log-likelihood of all rows, in nats.
@@ -88,7 +88,7 @@ pub struct Score {
     pub icl: f64,
 }
 
-/// What a likelihood is worth, the model's size taken into account; lower is better.
+/// Criteria that balance the likelihood and the number of parameters; lower is better.
 ///
 /// ```
 /// use mixtura::Criteria;
@@ -105,7 +105,7 @@ pub struct Criteria {
 }
 
 impl Criteria {
-    /// The criteria of a model with so many free parameters, from the log-likelihood of rows and their total weight.
+    /// The criteria for a log-likelihood, the model's number of free parameters, and the total weight of the rows.
     pub fn new(ln_likelihood: f64, n_free_parameters: usize, total_weight: f64) -> Self {
         let p = n_free_parameters as f64;
         Self { aic: -2.0 * ln_likelihood + 2.0 * p, bic: -2.0 * ln_likelihood + p * total_weight.ln() }
@@ -113,7 +113,7 @@ impl Criteria {
 }
 
 impl<F: Family> Mixture<F> {
-    /// A mixture of given weights and components, if they are one.
+    /// A mixture with given weights and components, if they are valid.
     pub fn new(weights: Vec<f64>, components: F) -> Result<Self, Error> {
         let n_components = components.n_components();
         if weights.len() != n_components {
@@ -139,7 +139,7 @@ impl<F: Family> Mixture<F> {
         self.weights.len()
     }
 
-    /// Number of free parameters, mixing weights included.
+    /// Number of free parameters, including mixing weights.
     pub fn n_free_parameters(&self) -> usize {
         self.n_components() - 1 + self.components.n_free_parameters()
     }
@@ -159,7 +159,7 @@ impl<F: Family> Mixture<F> {
         self.ln_densities_in(rows, 0..rows.n_rows())
     }
 
-    /// For each row the most probable component, how probable it is, and the row's log-density.
+    /// For each row, the most probable component, its posterior, and the row's log-density.
     ///
     /// ```
     /// use mixtura::{FullGaussian, Mixture, Rows};
@@ -192,7 +192,7 @@ impl<F: Family> Mixture<F> {
         evaluate_rows(self, rows, range, Wanted::LnDensity)
     }
 
-    /// For each row in a range the most probable component, how probable it is, and the row's log-density.
+    /// For each row in a range, the most probable component, its posterior, and the row's log-density.
     pub fn classify_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
         let numbers = evaluate_rows(self, rows, range, Wanted::Classification)?;
         let (each, _) = numbers.as_chunks::<3>();
@@ -201,7 +201,7 @@ impl<F: Family> Mixture<F> {
         Ok(each.iter().map(classified).collect())
     }
 
-    /// Likelihood and criteria for all rows, in one pass.
+    /// Log-likelihood and criteria for all rows, in one pass.
     ///
     /// ```
     /// use mixtura::{FullGaussian, Mixture, Rows};
@@ -210,20 +210,20 @@ impl<F: Family> Mixture<F> {
     /// let score = model.score(&Rows::from_slice(&[0.0, 0.0], 1)?)?;
     /// assert!((score.ln_likelihood + std::f64::consts::TAU.ln()).abs() < 1e-14);
     /// assert_eq!(score.aic, -2.0 * score.ln_likelihood + 4.0);
-    /// assert_eq!(score.icl, score.bic); // one component leaves no doubt
+    /// assert_eq!(score.icl, score.bic); // with one component, labels are certain
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {
-        self.score_source(&Source::of(rows)?)
+        self.score_with(&Threads::new(rows))
     }
 
-    /// Likelihood and criteria for all rows behind an engine, in one pass, which may be stopped.
-    pub fn score_source<E: Engine>(&self, source: &Source<E>) -> Result<Score, Error> {
-        check_rows::<F, E>(source)?;
-        let tally = source.sweep(&Pass::new(source, self.clone(), Assignment::Evaluate)?)?;
+    /// Log-likelihood and criteria for all rows of an engine, in one pass, which may be stopped.
+    pub fn score_with<E: Engine>(&self, engine: &E) -> Result<Score, Error> {
+        check_rows::<F, E>(engine)?;
+        let tally = engine.sweep(&Pass::evaluating(self.clone()))?;
         let Criteria { aic, bic } = Criteria::new(tally.ln_likelihood, self.n_free_parameters(), tally.weight);
         Ok(Score {
-            rows: source.summary().n_rows,
+            rows: tally.n_rows as usize,
             mean_ln_likelihood: tally.mean_ln_likelihood(),
             ln_likelihood: tally.ln_likelihood,
             aic,
@@ -232,8 +232,8 @@ impl<F: Family> Mixture<F> {
         })
     }
 
-    /// Draws rows `range` of the endless sequence that a seed stands for, with their components:
-    /// row-major values, and a label for each row.
+    /// Draws rows `range` of the infinite sequence given by a seed, with their components: row-major values, and a
+    /// label for each row.
     ///
     /// ```
     /// use mixtura::{FullGaussian, Mixture};
@@ -262,7 +262,7 @@ impl<F: Family> Mixture<F> {
         Ok((values, labels))
     }
 
-    /// The same mixture with its heaviest component first.
+    /// The same mixture with its components in order of decreasing weight.
     #[must_use]
     pub fn sorted_by_weight(&self) -> Self {
         let mut order: Vec<usize> = (0..self.n_components()).collect();
@@ -273,7 +273,7 @@ impl<F: Family> Mixture<F> {
         }
     }
 
-    /// A point amid the components, to compute about.
+    /// A point between the components, used as the centre of computations.
     pub(crate) fn centre(&self) -> Vec<f64> {
         self.components.centre(&self.weights)
     }

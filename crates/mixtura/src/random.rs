@@ -1,4 +1,4 @@
-//! Addresses every random draw by seed, restart, round, purpose and row, never by who asked first.
+//! Random draws, addressed by seed, restart, round, purpose and row, so that they do not depend on execution order.
 
 use std::convert::Infallible;
 
@@ -36,9 +36,9 @@ pub enum Purpose {
     Label = 1,
     /// The split of a row's count over components in a round of SEM.
     Split = 2,
-    /// The rows a start looks at.
+    /// The rows used by a start.
     Sample = 3,
-    /// The choices of a start.
+    /// The random choices of a start.
     Start = 4,
     /// The row that an empty component is moved to.
     Reseed = 5,
@@ -48,13 +48,13 @@ pub enum Purpose {
     Parameters = 7,
 }
 
-/// Where in the space of all draws a set of draws stands.
+/// The address of a set of draws.
 ///
 /// ```
 /// use mixtura::random::{Address, Purpose};
 ///
 /// let address = Address { seed: 7, restart: 0, round: 3, purpose: Purpose::Label };
-/// // Row 1000's number is the same whether or not its neighbours were asked for.
+/// // Row 1000 gets the same number whether or not its neighbours are drawn.
 /// let mut uniform = [0.0; 16];
 /// address.uniforms_into(992, &mut uniform);
 /// assert_eq!(uniform[8], address.uniform(1000));
@@ -72,7 +72,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// The key of the counter generator: the address itself.
+    /// The address itself is the key of the counter generator.
     fn generator(&self) -> ChaCha8Rng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -82,15 +82,15 @@ impl Address {
         ChaCha8Rng::from_seed(key)
     }
 
-    /// A generator of its own for item `item`, for as many draws as it takes.
+    /// A separate generator for item `item`, for any number of draws.
     pub fn item(&self, item: u64) -> Generator {
         let mut generator = self.generator();
-        // Stream 0 holds the one number a row of `uniforms_into`.
+        // Stream 0 is used by `uniforms_into`, one number per row.
         generator.set_stream(item.wrapping_add(1));
         Generator(generator)
     }
 
-    /// The uniform number in [0, 1) of one row.
+    /// The uniform number in [0, 1) of a row.
     pub fn uniform(&self, row: u64) -> f64 {
         let mut generator = self.generator();
         generator.set_word_pos(2 * u128::from(row));
@@ -121,12 +121,12 @@ pub fn uniform(generator: &mut Generator) -> f64 {
     in_unit_interval(generator.next_u64())
 }
 
-/// The number in [0, 1) that the upper 53 of 64 random bits stand for.
+/// The number in [0, 1) given by the upper 53 of 64 random bits.
 fn in_unit_interval(bits: u64) -> f64 {
     (bits >> 11) as f64 * (0.5f64.powi(53))
 }
 
-/// A uniform whole number below `n`, without bias.
+/// A uniform integer below `n`, without bias.
 pub fn below(generator: &mut Generator, n: usize) -> usize {
     assert!(n > 0, "invariant: something to choose from");
     let n = n as u64;
@@ -142,9 +142,9 @@ pub fn below(generator: &mut Generator, n: usize) -> usize {
 
 /// Chooses among alternatives in proportion to their weights, which sum to about 1.
 ///
-/// A uniform number u stands for the first alternative at which u less all weights up to it is negative,
-/// subtracted one by one. Sums of the weights find it in O(log K); only where u is so close to one of them that
-/// rounding decides, it is found by subtracting.
+/// A uniform number u selects the first alternative at which u becomes negative when the weights are subtracted one by
+/// one. Cumulative sums find it in O(log K). If u is so close to one of the sums that rounding decides, the weights are
+/// subtracted.
 pub(crate) struct Choice<'a> {
     weights: &'a [f64],
     sums: Vec<f64>,
@@ -160,9 +160,9 @@ impl<'a> Choice<'a> {
         Self { weights, sums: weights.iter().map(add).collect() }
     }
 
-    /// The alternative that a uniform number in [0, 1) stands for.
+    /// The alternative selected by a uniform number in [0, 1).
     pub(crate) fn of(&self, uniform: f64) -> usize {
-        // K subtractions and K additions of numbers of at most 1 err by less than an epsilon each, halved.
+        // The error of each of K subtractions and K additions of numbers up to 1 is less than half an epsilon.
         let error = 2.0 * f64::EPSILON * (self.sums.len() as f64 + 2.0);
         let found = self.sums.partition_point(|&sum| sum <= uniform);
         let is_above = found == 0 || uniform >= self.sums[found - 1] + error;
@@ -176,7 +176,7 @@ impl<'a> Choice<'a> {
             rest -= weight;
             rest < 0.0
         });
-        // Rounding may leave the sum of weights just below 1.
+        // Rounding may leave the sum of the weights just below 1.
         found.or_else(|| self.weights.iter().rposition(|&weight| weight > 0.0)).unwrap_or(0)
     }
 }
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_distinct_and_order_free() {
+    fn draws_depend_on_the_address_and_not_on_the_order() {
         let base = Address { seed: 1, restart: 0, round: 0, purpose: Purpose::Label };
         let others = [
             Address { seed: 2, ..base },
@@ -212,7 +212,7 @@ mod tests {
             let total: f64 = weights.iter().sum();
             let weights: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
             let choice = Choice::new(&weights);
-            // Uniform numbers, and those within a few roundings of the sums.
+            // Uniform numbers, and numbers within a few roundings of the sums.
             let near = |&sum: &f64| (-3..=3).map(move |i| sum + f64::from(i) * 0.5f64.powi(53));
             let uniforms = (0..999).map(|i| f64::from(i) / 999.0).chain(choice.sums.iter().flat_map(near));
             for u in uniforms.filter(|u| (0.0..1.0).contains(u)) {

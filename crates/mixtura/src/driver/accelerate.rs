@@ -1,9 +1,9 @@
-//! Shortens EM's path: extrapolates its statistics, and takes no such step that lowers the likelihood.
+//! Accelerates EM by extrapolating its statistics; steps that lower the likelihood are rejected.
 //!
 //! Squared extrapolation (SQUAREM; Varadhan and Roland 2008, scheme S3) in the space of statistics, which is linear and
-//! the same for every family: from three successive statistics s₀, s₁, s₂ of EM the trial statistics are
-//! s₀ − 2αr + α²v with r = s₁ − s₀, v = s₂ − 2s₁ + s₀ and α = −|r|/|v|. Cost: next to nothing beside a pass, unless a
-//! trial is rejected, which costs its pass.
+//! the same for every family. From three successive statistics s₀, s₁, s₂ of EM, the trial statistics are s₀ − 2αr +
+//! α²v with r = s₁ − s₀, v = s₂ − 2s₁ + s₀ and α = −|r|/|v|. The cost is negligible compared with a pass, except that a
+//! rejected trial costs its pass.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,10 @@ use crate::random::Address;
 use crate::sweep::Engine;
 use crate::{Error, Mixture};
 
-/// How fast the longest step grows and shrinks.
+/// Factor by which the maximum step length grows and shrinks.
 const GROWTH: f64 = 4.0;
 
-/// EM whose steps are extrapolated.
+/// EM with extrapolated steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Accelerated<F: Family> {
@@ -30,13 +30,13 @@ pub(super) struct Accelerated<F: Family> {
     steps: Vec<Step<F::Moments>>,
     /// Whether an extrapolated model is on trial.
     is_pending: bool,
-    /// Largest step length allowed at present.
+    /// Maximum step length currently allowed.
     longest: f64,
     /// The last round whose model was extrapolated.
     leapt: Option<u64>,
 }
 
-/// Statistics, and where the model that they make lies.
+/// Statistics, and the location of the model estimated from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Step<M> {
     moments: M,
@@ -48,8 +48,8 @@ impl<F: Family> Accelerated<F> {
         Self { em, steps: Vec::new(), is_pending: false, longest: 1.0, leapt: None }
     }
 
-    /// After EM's update from `tally`: puts an extrapolated model on trial in its place, if there are three steps to
-    /// extrapolate from and the model is sound.
+    /// Called after EM's update from `tally`: if three steps are available and the extrapolated model is sound, puts it
+    /// on trial instead of EM's model.
     fn leap(&mut self, state: &mut State<F>, tally: Tally<F::Moments>) {
         let place = place(&state.model, &state.floor.scale);
         self.steps.push(Step { moments: tally.moments, place });
@@ -88,7 +88,7 @@ impl<F: Family> Steps<F> for Accelerated<F> {
     ) -> Result<u64, Error> {
         let n_repairs = self.em.next(problem, state, tally.clone())?;
         if state.repaired == Some(state.round + 1) {
-            // What comes is another path.
+            // The steps so far lead to a different model.
             *self = Self { leapt: self.leapt, ..Self::new(self.em.clone()) };
         } else {
             self.leap(state, tally);
@@ -101,8 +101,8 @@ impl<F: Family> Steps<F> for Accelerated<F> {
             return;
         }
         if is_accepted {
-            // The pass under the model is an ordinary step, the first of the next three. Without it, from the
-            // extrapolated statistics themselves, errors would grow from one extrapolation to the next.
+            // The pass under the model counts as an ordinary step, the first of the next three. Starting from the
+            // extrapolated statistics instead would accumulate errors from one extrapolation to the next.
             self.steps.clear();
             self.leapt = Some(round);
         } else {
@@ -116,7 +116,7 @@ impl<F: Family> Steps<F> for Accelerated<F> {
     }
 }
 
-/// −α = |r|/|v|, at least 1; without a curvature there is nothing to extrapolate.
+/// −α = |r|/|v|, at least 1. Without curvature there is nothing to extrapolate.
 fn step_length(first: &[f64], second: &[f64], third: &[f64]) -> f64 {
     let (mut r, mut v) = (0.0, 0.0);
     for ((a, b), c) in first.iter().zip(second).zip(third) {
@@ -126,10 +126,10 @@ fn step_length(first: &[f64], second: &[f64], third: &[f64]) -> f64 {
     if v > 0.0 { (r / v).sqrt().max(1.0) } else { 1.0 }
 }
 
-/// The model of extrapolated statistics, if these could be statistics: all weights positive, no
-/// component in need of repair or at the floor.
+/// The model of extrapolated statistics if these are valid: all weights positive, no component in need of repair or at
+/// the floor.
 fn sound_model<F: Family>(previous: &F, moments: &F::Moments, floor: &Floor) -> Option<Mixture<F>> {
-    // Their sum is that of the rows but for rounding, which extrapolation magnifies.
+    // They sum to the weight of the rows up to rounding errors, which extrapolation magnifies.
     let total: f64 = (0..previous.n_components()).map(|k| moments.weight(k)).sum();
     let weights: Vec<f64> = (0..previous.n_components()).map(|k| moments.weight(k) / total).collect();
     if !weights.iter().all(|&weight| weight > EMPTY_SHARE) {
@@ -139,7 +139,7 @@ fn sound_model<F: Family>(previous: &F, moments: &F::Moments, floor: &Floor) -> 
     outcomes.iter().all(|outcome| *outcome == Outcome::Done).then_some(Mixture { weights, components })
 }
 
-/// Where a model lies, free of units: weights, and centres and spreads in units of the columns.
+/// The location of a model, without units: weights, and centres and spreads in units of the column scales.
 fn place<F: Family>(model: &Mixture<F>, scale: &[f64]) -> Vec<f64> {
     let (centres, spreads) = (model.components.centres(), model.components.spreads());
     let scaled = centres.iter().chain(&spreads).enumerate().map(|(at, x)| x / scale[at % scale.len()]);
@@ -150,7 +150,7 @@ fn place<F: Family>(model: &Mixture<F>, scale: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// A sequence that approaches its limit by the factor 0.9: α = −1/(1 − 0.9) leads to the limit.
+    /// A sequence that converges with factor 0.9: α = −1/(1 − 0.9) leads to the limit.
     #[test]
     fn a_geometric_sequence_is_extrapolated_to_its_limit() {
         let at = |n: i32| [3.0 - 0.9f64.powi(n), 5.0 + 2.0 * 0.9f64.powi(n)];

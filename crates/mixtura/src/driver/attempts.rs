@@ -1,4 +1,4 @@
-//! All restarts of a fit, with the guard's runs beside them: can be paused after any round, saved, and continued.
+//! All restarts of a fit and their guard runs. They can be paused after any round, saved, and continued.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use crate::Error;
 use crate::family::Family;
 use crate::sweep::Engine;
 
-/// A fit under way: every restart that was begun, with all it needs to go on.
+/// A fit in progress: every restart begun so far, with everything needed to continue.
 ///
-/// Save it while a fit is paused (by its observer, or by its engine's request to stop), and load it to go on: the
-/// answer has the same bits as if the fit had never stopped.
+/// Save it while a fit is paused (by its observer or by its engine), and load it to continue. The result has the same
+/// bits as without the pause.
 ///
 /// ```
 /// use mixtura::driver::{Attempts, Problem, Quiet};
@@ -25,7 +25,7 @@ use crate::sweep::Engine;
 /// problem.go(&mut attempts, &Quiet)?;
 /// let saved = serde_json::to_string(&attempts).unwrap();
 /// let mut loaded: Attempts<FullGaussian> = serde_json::from_str(&saved).unwrap();
-/// problem.go(&mut loaded, &Quiet)?; // Everything has ended: nothing is left to do.
+/// problem.go(&mut loaded, &Quiet)?; // All restarts have ended, so this does nothing.
 /// assert_eq!(problem.answer(&loaded)?, problem.fit(&Quiet)?);
 /// # Ok::<(), mixtura::Error>(())
 /// ```
@@ -35,25 +35,25 @@ pub struct Attempts<F: Family> {
     pub(super) attempts: Vec<Attempt<F>>,
 }
 
-/// One restart, and EM beside it if it is guarded.
+/// One restart and, if it is guarded, EM from the same model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Attempt<F: Family> {
     restart: u64,
-    /// None before it is begun.
+    /// `None` until it has begun.
     main: Option<Run<F>>,
     /// EM from the same model.
     guard: Option<Run<F>>,
 }
 
 impl<F: Family> Attempts<F> {
-    /// Before the first restart.
+    /// No restart has begun.
     pub fn new<E: Engine>(problem: &Problem<'_, F, E>) -> Self {
         let attempt = |restart| Attempt { restart, main: None, guard: None };
         Self { attempts: (0..problem.options().restarts).map(attempt).collect() }
     }
 
-    /// Rounds done so far, by all restarts.
+    /// Number of completed rounds, summed over all restarts.
     pub fn n_rounds(&self) -> u64 {
         let runs = self.attempts.iter().flat_map(|attempt| attempt.main.iter().chain(&attempt.guard));
         runs.map(|run| run.state().round).sum()
@@ -61,7 +61,7 @@ impl<F: Family> Attempts<F> {
 }
 
 impl<F: Family> Attempt<F> {
-    /// The better of the restart and its guard, if either has an answer.
+    /// The better of the restart and its guard, if either has a result.
     pub(super) fn winner(&self) -> Option<&Run<F>> {
         let likelihood = |run: &Run<F>| run.answer().map(|answer| answer.mean_ln_likelihood);
         let main = self.main.as_ref().filter(|run| run.answer().is_some())?;
@@ -74,13 +74,13 @@ impl<F: Family> Attempt<F> {
         self.winner().zip(self.guard.as_ref()).is_some_and(|(winner, guard)| std::ptr::eq(winner, guard))
     }
 
-    /// Whether it came to its end without being stopped.
+    /// Whether it ended without being stopped.
     pub(super) fn has_ended(&self) -> bool {
         let has_ended = |run: &Run<F>| run.termination().is_some_and(|reason| reason != Termination::Interrupted);
         self.main.as_ref().is_some_and(has_ended) && self.guard.as_ref().is_none_or(has_ended)
     }
 
-    /// Goes on to the end, or until it is stopped.
+    /// Continues until it ends or is stopped.
     fn go<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<(), Error> {
         if self.has_ended() {
             return Ok(());
@@ -103,7 +103,7 @@ impl<F: Family> Attempt<F> {
         if let Some(guard) = &mut self.guard {
             let aside = Aside { observer, offset: problem.options().restarts };
             match guard.go(&problem.with_options(of_guard(problem.options())), &aside) {
-                // Stopped before EM had a model of its own.
+                // Stopped before EM had a model.
                 Err(Error::Interrupted) => return Ok(()),
                 other => other?,
             }
@@ -122,10 +122,10 @@ fn of_guard(options: &Options) -> Options {
 }
 
 impl<F: Family, E: Engine> Problem<'_, F, E> {
-    /// Goes on with all restarts that have not ended, until they have or are stopped.
+    /// Continues all restarts that have not ended, until they end or are stopped.
     pub fn go(&self, attempts: &mut Attempts<F>, observer: &dyn Observer) -> Result<(), Error> {
         let go = |attempt: &mut Attempt<F>| match attempt.go(self, observer) {
-            // A restart that was stopped before it had evaluated a model has no answer.
+            // A restart that was stopped before it evaluated a model has no result.
             Err(Error::Interrupted) => Ok(()),
             other => other,
         };
@@ -137,7 +137,7 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
     }
 }
 
-/// Shows a run under another number.
+/// Reports a run to the observer under a different restart number.
 struct Aside<'a> {
     observer: &'a dyn Observer,
     offset: u64,

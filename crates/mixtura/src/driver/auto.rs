@@ -1,4 +1,4 @@
-//! SEM until its noise hides its rise, then EM (ADR 4).
+//! SEM until its noise hides its progress, then EM (ADR 4).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,8 @@ use crate::pass::{Assignment, Tally};
 use crate::random::Address;
 use crate::sweep::Engine;
 
-/// SEM for at most half the rounds, then EM from its result. Stops as EM does; its answer is EM's last model, or the
-/// best that SEM saw if that is better.
+/// SEM for at most half of the rounds, then EM from its result. Stops like EM. The result is EM's last model, or the
+/// best model that SEM visited if that is better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Auto<F: Family> {
@@ -96,7 +96,7 @@ impl<F: Family> Steps<F> for Auto<F> {
     fn answer<E: Engine>(&self, problem: &Problem<'_, F, E>, state: &State<F>) -> Result<Evaluated<F>, Error> {
         let answer = self.phase.answer(problem, state)?;
         let best = state.best_or_last();
-        // EM may end below SEM's best model if it began below it, or had to repair.
+        // EM may end below SEM's best model if it started below it or needed repairs.
         if best.mean_ln_likelihood <= answer.mean_ln_likelihood {
             return Ok(answer);
         }
@@ -117,16 +117,16 @@ impl<F: Family> Steps<F> for Auto<F> {
     }
 }
 
-/// Whether the coming round is the last of SEM.
+/// Whether the next round is SEM's last.
 fn hands_over<F: Family>(state: &State<F>, options: &Options) -> bool {
     let has_slowed = options.accelerate && has_slowed(&state.likelihoods);
     has_levelled(&state.likelihoods) || has_slowed || state.round + 1 >= options.half()
 }
 
-/// Makes SEM's result the model that EM starts from; returns how many repairs and clippings it took.
+/// Makes SEM's result the model that EM starts from; returns the number of repairs and clippings.
 ///
-/// An average is on trial: its likelihood is known only after the next pass, and if it is lower than that of the best
-/// model, that one is taken instead.
+/// An average is on trial: its likelihood is known only after the next pass. If it is lower than that of the best
+/// model, the best model is used instead.
 fn hand_over<F: Family, E: Engine>(
     sem: &Sem<F>,
     problem: &Problem<'_, F, E>,

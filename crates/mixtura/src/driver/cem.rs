@@ -1,4 +1,4 @@
-//! Classification EM: rows belong to their most probable components (Celeux and Govaert 1992).
+//! Classification EM: assigns each row to its most probable component (Celeux and Govaert 1992).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::pass::{Assignment, Tally};
 use crate::random::Address;
 use crate::sweep::Engine;
 
-/// Classification EM. Stops when the likelihood changes by less than the tolerance; its answer is the last model.
+/// Classification EM. Stops when the likelihood changes by less than the tolerance; the result is the last model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cem {}
 

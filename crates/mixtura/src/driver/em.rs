@@ -1,4 +1,4 @@
-//! EM: rows belong to components by their posteriors (Dempster, Laird and Rubin 1977).
+//! EM: shares each row among the components by its posterior (Dempster, Laird and Rubin 1977).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ use crate::pass::{Assignment, Tally};
 use crate::random::Address;
 use crate::sweep::Engine;
 
-/// EM. Stops when the likelihood changes by less than the tolerance; its answer is the last model.
+/// EM. Stops when the likelihood changes by less than the tolerance; the result is the last model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Em {
-    /// The round that it began with: 0, or that in which `auto` handed over.
+    /// The round it began in: 0, or the round in which `auto` switched to EM.
     pub(super) since: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Drives a fit: restarts, rounds, stopping rules. The one loop is [`Run::go`]; each algorithm has a file of its own.
+//! Runs a fit: restarts, rounds, stopping rules. The main loop is [`Run::go`]; each algorithm has its own file.
 
 mod accelerate;
 mod attempts;
@@ -38,38 +38,38 @@ use crate::family::Family;
 use crate::sweep::{Engine, Source, Summary};
 use crate::{Error, Mixture, Start};
 
-/// What a fit found.
+/// The result of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Fit<F: Family> {
     /// The model.
     pub model: Mixture<F>,
-    /// Its log-likelihood for each unit of weight, in nats.
+    /// Mean log-likelihood per unit of weight, in nats.
     pub mean_ln_likelihood: f64,
-    /// Rounds of the restart that won.
+    /// Rounds of the winning restart.
     pub rounds: u64,
-    /// Why that restart ended; `Interrupted` if any restart that was asked for did not end by itself.
+    /// Why the winning restart ended; `Interrupted` if any of the requested restarts was stopped.
     pub termination: Termination,
-    /// Log-likelihood that each restart ended with, in their order. After an interruption there are only those
-    /// that had evaluated a model: the others were not begun, or not for long enough.
+    /// Final mean log-likelihood of each restart, in order. After an interruption, only restarts that had evaluated a
+    /// model are included.
     pub restarts: Vec<f64>,
-    /// How many restarts were asked for.
+    /// Number of restarts requested.
     pub restarts_asked: u64,
-    /// How many of them ended by themselves; as many as were asked for unless the fit was interrupted.
+    /// Number of restarts that ended without being stopped; all of them unless the fit was interrupted.
     pub restarts_ended: u64,
-    /// Which entry of `restarts` won, from 0.
+    /// Index of the winner in `restarts`.
     pub winner: usize,
-    /// Under which number observers saw it: its own or, if the guard's EM won, that plus the number
-    /// of restarts.
+    /// The restart number under which observers saw the winner: its own or, if the guard's EM won, its own plus the
+    /// number of restarts.
     pub observed: u64,
-    /// What happened on the way of the restart that won.
+    /// What happened during the winning restart.
     pub events: Vec<Event>,
 }
 
-/// Fits a mixture to rows behind any engine: starts, runs to the end, and keeps the best of all restarts.
+/// Fits a mixture to the rows of any engine: runs all restarts and keeps the best.
 ///
-/// A fit that is stopped returns the best model evaluated so far; [`Error::Interrupted`] if there is none yet. See
-/// [`Gmm`](crate::Gmm) for a shorter way, and [`Problem`] for the parts that this puts together.
+/// A fit that is stopped returns the best model evaluated so far, or [`Error::Interrupted`] if there is none yet.
+/// [`Gmm`](crate::Gmm) is a shorter way to call this; [`Problem`] gives access to the parts.
 pub fn fit<F: Family, E: Engine>(
     source: &Source<E>,
     n_components: usize,
@@ -81,7 +81,7 @@ pub fn fit<F: Family, E: Engine>(
 }
 
 impl<F: Family, E: Engine> Problem<'_, F, E> {
-    /// Runs all restarts to their end, and keeps the best.
+    /// Runs all restarts and keeps the best.
     pub fn fit(&self, observer: &dyn Observer) -> Result<Fit<F>, Error> {
         let mut attempts = Attempts::new(self);
         self.go(&mut attempts, observer)?;
@@ -95,7 +95,7 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
             attempts.attempts.iter().filter_map(|attempt| Some((attempt, attempt.winner()?))).collect();
         let likelihood = |run: &Run<F>| run.answer().map_or(f64::NAN, |answer| answer.mean_ln_likelihood);
         let mut restarts: Vec<f64> = answered.iter().map(|(_, run)| likelihood(run)).collect();
-        // Of equals the first one wins.
+        // The first of equals wins.
         let better = |best: usize, number: usize| if restarts[number] > restarts[best] { number } else { best };
         let winner = (0..restarts.len()).reduce(better).ok_or(Error::Interrupted)?;
         let (attempt, run) = answered[winner];
@@ -136,8 +136,8 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
         })
     }
 
-    /// The answer of a run in the data's own coordinates, evaluated there if it was moved. If that cannot be done any
-    /// more, the likelihood is that before rounding.
+    /// The result of a run in the data's own coordinates, evaluated there if it was shifted. If the engine has been
+    /// stopped, the likelihood is the one before the shift.
     fn moved_back(&self, run: &Run<F>) -> Result<Evaluated<F>, Error> {
         let moved = self.in_data_coordinates(run).ok_or(Error::Interrupted)?;
         if run.state().origin.is_none() {
@@ -150,19 +150,19 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
     }
 }
 
-/// Records what makes the likelihood of an answer meaningless: components at the floor, or of too few rows.
+/// Records what makes the likelihood of a result meaningless: components at the floor or with too few rows.
 fn record_meaningless<F: Family>(events: &mut Vec<Event>, run: &Run<F>, summary: &Summary) {
     let Some(Evaluated { model, .. }) = run.answer() else { return };
     let State { round, floor, .. } = run.state();
-    // A constant column is at the floor by definition, in all components alike.
+    // A constant column is always at the floor, in all components.
     let columns: Vec<usize> = (0..summary.minimum.len()).filter(|&d| summary.minimum[d] < summary.maximum[d]).collect();
     let is_on_floor = model.components.is_on_floor(floor, &columns);
-    let fewest_rows = model.components.least_rows();
+    let fewest_rows = model.components.fewest_rows();
     for (k, is_on_floor) in is_on_floor.into_iter().enumerate() {
         if is_on_floor {
             event::record(events, EventKind::OnFloor, Some(k), *round);
         }
-        // Half a row of slack: shares are rounded, and a row may be torn between two components.
+        // Half a row of slack: shares are rounded, and a row may be divided between two components.
         if model.weights[k] * (summary.n_rows as f64) < fewest_rows - 0.5 {
             event::record(events, EventKind::FewRows, Some(k), *round);
         }

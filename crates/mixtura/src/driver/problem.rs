@@ -1,8 +1,8 @@
-//! Brings together what a fit is made of: rows, the number of components, a start, options, a stopping rule.
+//! Combines the parts of a fit: rows, number of components, start, options, stopping rule.
 
 use std::sync::Arc;
 
-use super::origin::{self, less};
+use super::origin::{self, relative_to};
 use super::procedure::{Procedure, Steps};
 use super::rule::{Rule, Settled};
 use super::run::{Evaluated, State};
@@ -13,7 +13,7 @@ use crate::random::{Address, Purpose};
 use crate::sweep::{Engine, Source, check_rows};
 use crate::{Error, Mixture, Start};
 
-/// A mixture to be fitted to some rows. Everything is checked once, here.
+/// A mixture to be fitted to rows. Everything is validated once, here.
 ///
 /// ```
 /// use mixtura::driver::{Problem, Quiet};
@@ -36,7 +36,7 @@ pub struct Problem<'a, F: Family, E> {
     options: Options,
     rule: Arc<dyn Rule + 'a>,
     floor: Floor,
-    /// What is subtracted from all rows, if they lie far from 0.
+    /// The vector subtracted from all rows, if they are far from 0.
     origin: Option<Vec<f64>>,
     /// The point that rows are centred on.
     centre: Vec<f64>,
@@ -45,10 +45,10 @@ pub struct Problem<'a, F: Family, E> {
 }
 
 impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
-    /// Checks everything, and fixes the floor.
+    /// Validates everything, and fixes the floor.
     pub fn new(source: &'a Source<E>, n_components: usize, start: Start<F>, options: Options) -> Result<Self, Error> {
         options.check()?;
-        check_rows::<F, E>(source)?;
+        check_rows::<F, E>(source.engine())?;
         check_components(source, n_components, &start)?;
         let floor = Floor::of::<F>(source.summary(), options.regularization, options.ridge);
         Ok(Self {
@@ -64,13 +64,13 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         })
     }
 
-    /// With another stopping rule than the algorithm's own.
+    /// Replaces the algorithm's own stopping rule.
     #[must_use]
     pub fn with_rule(self, rule: impl Rule + 'a) -> Self {
         Self { rule: Arc::new(rule), ..self }
     }
 
-    /// With a floor of other rows, of which these are a part.
+    /// Uses the floor of a larger data set that these rows are part of.
     #[must_use]
     pub(super) fn with_floor(self, floor: Floor) -> Self {
         Self { floor, ..self }
@@ -96,7 +96,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         &self.floor
     }
 
-    /// The model that a restart begins with.
+    /// The initial model of a restart.
     pub fn first_model(&self, restart: u64) -> Result<Mixture<F>, Error> {
         self.source.check_stopped()?;
         let address = Address { seed: self.options.seed, restart, round: 0, purpose: Purpose::Start };
@@ -108,7 +108,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         self.start.first_model(self.source, self.n_components, address, &self.floor)
     }
 
-    /// A restart, before its first round.
+    /// A restart before its first round.
     pub fn run(&self, restart: u64) -> Result<Run<F>, Error> {
         Ok(self.run_from(self.first_model(restart)?, restart))
     }
@@ -118,7 +118,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         self.run_with(&self.options, model, restart)
     }
 
-    /// A restart from a given model, by another algorithm.
+    /// A restart from a given model with a different algorithm.
     pub(super) fn run_with(&self, options: &Options, model: Mixture<F>, restart: u64) -> Run<F> {
         let moved = self.origin.as_ref().and_then(|origin| Some((origin::moved(&model, origin)?, origin)));
         match moved {
@@ -127,7 +127,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         }
     }
 
-    /// The same problem for another algorithm.
+    /// The same problem with a different algorithm.
     pub(super) fn with_options(&self, options: Options) -> Problem<'_, F, E> {
         Problem {
             source: self.source,
@@ -142,7 +142,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         }
     }
 
-    /// The answer of a run in the data's own coordinates; its likelihood is that before moving there, which rounds the
+    /// The result of a run in the data's own coordinates. Its likelihood is the one before the shift, which rounds the
     /// means once.
     pub fn in_data_coordinates(&self, run: &Run<F>) -> Option<Evaluated<F>> {
         let answer = run.answer()?;
@@ -150,17 +150,17 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         Some(moved.map_or_else(|| answer.clone(), |model| Evaluated { model, ..answer.clone() }))
     }
 
-    /// One pass under the model of a state.
+    /// One pass under the current model.
     pub(super) fn pass(&self, state: &State<F>, assignment: Assignment) -> Result<Tally<F::Moments>, Error> {
         self.pass_under(state.model.clone(), state.origin.as_deref(), assignment, self.options.precision)
     }
 
-    /// A model and its mean log-likelihood in double precision; the model is in the coordinates of a state.
+    /// A model, in the coordinates of `state`, with its mean log-likelihood in double precision.
     pub(super) fn evaluated(&self, state: &State<F>, model: Mixture<F>) -> Result<Evaluated<F>, Error> {
         self.evaluated_about(state.origin.as_deref(), model)
     }
 
-    /// The same for a model of rows less `origin`.
+    /// The same for a model of rows from which `origin` was subtracted.
     pub(super) fn evaluated_about(&self, origin: Option<&[f64]>, model: Mixture<F>) -> Result<Evaluated<F>, Error> {
         let tally = self.pass_under(model.clone(), origin, Assignment::Evaluate, Precision::Double)?;
         Ok(Evaluated { model, mean_ln_likelihood: tally.mean_ln_likelihood() })
@@ -176,12 +176,14 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         let summary = self.source.summary();
         let probe = match origin {
             None => self.probe.clone(),
-            Some(origin) => self.probe.chunks_exact(origin.len()).flat_map(|row| less(row, Some(origin))).collect(),
+            Some(origin) => {
+                self.probe.chunks_exact(origin.len()).flat_map(|row| relative_to(row, Some(origin))).collect()
+            }
         };
         self.source.sweep(&Pass {
             origin: origin.map(<[f64]>::to_vec),
             model,
-            centre: less(&self.centre, origin),
+            centre: relative_to(&self.centre, origin),
             assignment,
             precision,
             split_counts: summary.weighted && summary.whole_weights,
@@ -189,12 +191,12 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         })
     }
 
-    /// A row that an empty component is moved to, in the coordinates of a state.
+    /// A random row to move an empty component to, in the coordinates of `state`.
     pub(super) fn drawn_row(&self, state: &State<F>, component: usize) -> Result<Vec<f64>, Error> {
         let State { restart, round, .. } = *state;
         let address = Address { seed: self.options.seed, restart, round, purpose: Purpose::Reseed };
         let row = self.source.sample(1, &mut address.item(component as u64))?.row(0);
-        Ok(less(&row, state.origin.as_deref()))
+        Ok(relative_to(&row, state.origin.as_deref()))
     }
 
     /// Whether the algorithm draws labels at random.
@@ -202,7 +204,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         Procedure::<F>::new(&self.options).samples()
     }
 
-    /// Whether there are so few chunks that threads would be idle within a round: then restarts share them.
+    /// Whether there are so few chunks that threads would be idle within a round. Restarts then run in parallel.
     pub(super) fn is_small(&self) -> bool {
         self.source.n_chunks() < 2 * rayon::current_num_threads()
     }
@@ -213,7 +215,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
     }
 }
 
-/// Refuses a number of components that the rows, or the first model, do not have.
+/// Rejects a number of components that does not match the rows or the initial model.
 fn check_components<F: Family, E: Engine>(
     source: &Source<E>,
     n_components: usize,
@@ -231,7 +233,7 @@ fn check_components<F: Family, E: Engine>(
                 value: n_components.to_string(),
             });
         }
-        // A given model needs no rows to start from.
+        // A given model does not need rows to start from.
         return Ok(());
     }
     let n_distinct = source.distinct(n_components)?.len();

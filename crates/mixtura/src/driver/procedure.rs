@@ -1,5 +1,5 @@
-//! What tells the algorithms apart: which assignment comes next, what is kept of a pass, how the next model is made,
-//! when it has settled, what is the answer.
+//! The interface of an algorithm: which assignment comes next, what is kept of a pass, how the next model is made, when
+//! to stop, and what the result is.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +17,12 @@ use crate::pass::{Assignment, Tally};
 use crate::random::Address;
 use crate::sweep::Engine;
 
-/// How far apart likelihoods of one and the same model may lie by rounding.
+/// How far likelihoods of the same model may differ by rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// One algorithm, with its own memory. Each has a file of its own.
+/// One algorithm with its own state. Each has its own file.
 pub(super) trait Steps<F: Family> {
-    /// What the coming pass does with posteriors; draws are to be made at this address.
+    /// What the next pass does with posteriors; random draws use this address.
     fn assignment(&self, at: Address) -> Assignment;
 
     /// Whether labels are drawn at random.
@@ -30,15 +30,15 @@ pub(super) trait Steps<F: Family> {
         false
     }
 
-    /// Whether the likelihoods of its passes are computed in double precision.
+    /// Whether the likelihoods of its passes are in double precision.
     fn is_exact(&self, options: &Options) -> bool {
         !self.samples() || options.precision == crate::pass::Precision::Double
     }
 
-    /// Keeps what a later answer may be made of.
+    /// Keeps what the result may later be computed from.
     fn keep(&mut self, _state: &State<F>, _tally: &Tally<F::Moments>, _options: &Options) {}
 
-    /// The model of the next round; returns how many repairs and clippings it took.
+    /// Computes the model of the next round; returns the number of repairs and clippings.
     fn next<E: Engine>(
         &mut self,
         problem: &Problem<'_, F, E>,
@@ -46,42 +46,42 @@ pub(super) trait Steps<F: Family> {
         tally: Tally<F::Moments>,
     ) -> Result<u64, Error>;
 
-    /// A model on trial was, or was not, as good as it had to be.
+    /// Reports whether a model on trial was good enough.
     fn tried(&mut self, _round: u64, _is_accepted: bool) {}
 
     /// Whether the algorithm's own stopping rule holds.
     fn settled(&self, state: &State<F>, options: &Options) -> Option<Termination>;
 
-    /// The answer, with a likelihood in double precision.
+    /// The result, with its likelihood in double precision.
     fn answer<E: Engine>(&self, problem: &Problem<'_, F, E>, state: &State<F>) -> Result<Evaluated<F>, Error> {
         let last = state.last();
         if self.is_exact(problem.options()) { Ok(last) } else { problem.evaluated(state, last.model) }
     }
 
-    /// How far apart likelihoods of one and the same answer may lie.
+    /// How far likelihoods of the same result may differ.
     fn noise(&self, _state: &State<F>) -> f64 {
         ROUNDING
     }
 
-    /// Over how many rounds statistics are averaged so far.
+    /// Number of rounds averaged so far.
     fn n_averaged(&self) -> u64 {
         0
     }
 
-    /// After how many rounds EM took over.
+    /// The round after which EM took over.
     fn em_since(&self) -> Option<u64> {
         None
     }
 }
 
-/// How far apart the likelihoods of random models lie: the range of the last rounds.
+/// How far the likelihoods of random models differ: their range over the last rounds.
 pub(super) fn range_of_last(likelihoods: &[f64]) -> f64 {
     let last = likelihoods.iter().rev().take(20);
     let (low, high) = last.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &l| (low.min(l), high.max(l)));
     (high - low).max(ROUNDING)
 }
 
-/// The algorithm that was chosen.
+/// The chosen algorithm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) enum Procedure<F: Family> {
@@ -106,7 +106,7 @@ impl<F: Family> Procedure<F> {
     }
 }
 
-/// Implements [`Steps`] for an enum of algorithms by asking the one that it holds.
+/// Implements [`Steps`] for an enum of algorithms by delegating to the current variant.
 macro_rules! delegate_steps {
     ($enum:ident: $($variant:ident)*) => {
         impl<F: Family> Steps<F> for $enum<F> {

@@ -1,8 +1,8 @@
-//! Rules that end a run before its limit on rounds.
+//! Stopping rules: they end a run before its limit on rounds.
 
 use super::{Event, EventKind, Termination};
 
-/// When a run ends, beside the limit on rounds and a request to stop.
+/// Decides when a run ends, in addition to the limit on rounds and requests to stop.
 ///
 /// A closure is a rule:
 ///
@@ -16,26 +16,26 @@ use super::{Event, EventKind, Termination};
 /// # Ok::<(), mixtura::Error>(())
 /// ```
 pub trait Rule: Send + Sync {
-    /// Why the run ends now, if it does.
+    /// The reason to end the run now, if there is one.
     fn verdict(&self, seen: &Seen<'_>) -> Option<Termination>;
 
-    /// Whether the rule is asked after the update of a round, not before it. The last update is then the answer, and is
-    /// not evaluated.
+    /// Whether the rule is applied after the update of a round instead of before it. The last update is then the
+    /// result, and is not evaluated.
     fn lags(&self) -> bool {
         false
     }
 }
 
-/// What a rule may look at.
+/// What a rule can base its decision on.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// Rounds done.
     pub round: u64,
-    /// Mean log-likelihoods of all models evaluated so far, the first model's first.
+    /// Mean log-likelihoods of all models evaluated so far, starting with the initial model.
     pub likelihoods: &'a [f64],
     /// What happened so far.
     pub events: &'a [Event],
-    /// What the algorithm's own rule says for the tolerance in the options.
+    /// The verdict of the algorithm's own rule with the tolerance from the options.
     pub settled: Option<Termination>,
 }
 
@@ -55,7 +55,7 @@ impl Rule for std::sync::Arc<dyn Rule> {
     }
 }
 
-/// The algorithm's own rule, for the tolerance in the options.
+/// The algorithm's own rule, with the tolerance from the options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settled;
 
@@ -65,14 +65,14 @@ impl Rule for Settled {
     }
 }
 
-/// scikit-learn's rule: a round's change is that of the models before its update, and the last update is kept.
+/// scikit-learn's rule: compares the models before the update of each round, and keeps the last update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lagged {
-    /// The run ends when the mean log-likelihood changes by less; with 0, only at the limit on rounds.
+    /// The run ends when the mean log-likelihood changes by less than this; with 0, only at the limit on rounds.
     pub tolerance: f64,
-    /// The likelihood that the first model's is compared with.
+    /// The value that the initial model's likelihood is compared with.
     pub previous: f64,
-    /// Added to the first model's likelihood, whose weights may not have summed to 1.
+    /// Added to the likelihood of the initial model, whose weights may not have summed to 1.
     pub first_excess: f64,
     /// Whether a singular covariance ends the run.
     pub refuses_singular: bool,
@@ -81,7 +81,8 @@ pub struct Lagged {
 }
 
 impl Lagged {
-    /// The likelihood of model `number` as the rule sees it; number −1 is what the first is compared with.
+    /// The likelihood of the model `before_last` models before the last one, as the rule sees it; `previous` before the
+    /// first.
     fn likelihood(&self, likelihoods: &[f64], before_last: usize) -> f64 {
         match likelihoods.len().checked_sub(1 + before_last) {
             None => self.previous,
@@ -108,7 +109,7 @@ impl Rule for Lagged {
         if seen.events.iter().any(|event| self.is_collapse(event.kind)) {
             return Some(Termination::Collapsed);
         }
-        // A component that was just moved has to be fitted before it can be part of an answer.
+        // A component that was just moved must be fitted before it can be part of the result.
         let is_moved = |event: &Event| event.kind == EventKind::Reseeded && event.last == seen.round;
         let change = self.likelihood(seen.likelihoods, 0) - self.likelihood(seen.likelihoods, 1);
         (change.abs() < self.tolerance && !seen.events.iter().any(is_moved)).then_some(Termination::Converged)

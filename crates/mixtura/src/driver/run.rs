@@ -1,4 +1,4 @@
-//! The one loop: model → pass → statistics → model, from a first model until a rule ends it.
+//! The main loop: model → pass → statistics → model, from an initial model until a rule ends it.
 
 use std::borrow::Cow;
 
@@ -20,11 +20,11 @@ use crate::{Error, Mixture};
 pub struct Evaluated<F: Family> {
     /// The model.
     pub model: Mixture<F>,
-    /// Its log-likelihood per unit of weight, in nats.
+    /// Its mean log-likelihood per unit of weight, in nats.
     pub mean_ln_likelihood: f64,
 }
 
-/// What every algorithm has in common between two rounds.
+/// What all algorithms keep between two rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct State<F: Family> {
@@ -32,31 +32,31 @@ pub struct State<F: Family> {
     pub restart: u64,
     /// Rounds done.
     pub round: u64,
-    /// What is subtracted from all rows, if they lie far from 0: models are those of such rows.
+    /// The vector subtracted from all rows, if they are far from 0. Models refer to the shifted rows.
     pub origin: Option<Vec<f64>>,
-    /// The model after them.
+    /// The current model.
     pub model: Mixture<F>,
     /// How narrow components may become.
     pub floor: Floor,
-    /// Mean log-likelihoods of all models evaluated so far, the first model's first.
+    /// Mean log-likelihoods of all models evaluated so far, starting with the initial model.
     pub likelihoods: Vec<f64>,
     /// The best model evaluated so far.
     pub best: Option<Evaluated<F>>,
     /// How often each component was moved to a new place.
     pub reseeds: Vec<u32>,
-    /// Last round with a repair: stopping rules look only at what came after.
+    /// Last round with a repair. Stopping rules only consider later rounds.
     pub repaired: Option<u64>,
     /// What happened so far.
     pub events: Vec<Event>,
-    /// Set while the model has to prove itself.
+    /// Set while the model is on trial.
     pub(super) trial: Option<Trial<F>>,
 }
 
-/// What happens if the next pass finds the model worse than it must be.
+/// What to do if the next pass shows that the model is not good enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Trial<F: Family> {
-    /// The model to take instead.
+    /// The model to use instead.
     pub(super) instead: Mixture<F>,
     /// The mean log-likelihood that the model on trial must reach.
     pub(super) target: f64,
@@ -80,7 +80,7 @@ impl<F: Family> State<F> {
         }
     }
 
-    /// Likelihood of the model evaluated last; NaN before any was.
+    /// Mean log-likelihood of the last evaluated model; NaN if there is none.
     pub(super) fn last_likelihood(&self) -> f64 {
         self.likelihoods.last().copied().unwrap_or(f64::NAN)
     }
@@ -90,17 +90,17 @@ impl<F: Family> State<F> {
         Evaluated { model: self.model.clone(), mean_ln_likelihood: self.last_likelihood() }
     }
 
-    /// The best model evaluated so far, or the current one if none was.
+    /// The best model evaluated so far, or the current one if there is none.
     pub(super) fn best_or_last(&self) -> Evaluated<F> {
         self.best.clone().unwrap_or_else(|| self.last())
     }
 
     fn note(&mut self, likelihood: f64) {
-        // A run that was interrupted and goes on evaluates its last model again.
+        // A run that continues after an interruption evaluates its last model again.
         self.likelihoods.truncate(self.round as usize);
         self.likelihoods.push(likelihood);
-        // Of models that differ by rounding alone the later one has settled further; of one model the later evaluation
-        // may have been in higher precision.
+        // If models differ only by rounding, the later one is closer to convergence; if the same model is evaluated
+        // twice, the later evaluation may have used higher precision.
         let rounding = 4.0 * f64::EPSILON * likelihood.abs();
         let is_best =
             |best: &Evaluated<F>| likelihood >= best.mean_ln_likelihood - rounding || best.model == self.model;
@@ -110,7 +110,7 @@ impl<F: Family> State<F> {
     }
 }
 
-/// One restart under way. Saved between rounds and loaded again it goes on to the same bits.
+/// One restart in progress. Saved between rounds and loaded again, it gives the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Run<F: Family> {
@@ -127,7 +127,7 @@ struct End<F: Family> {
 }
 
 impl<F: Family> Run<F> {
-    /// Before the first round. The model and the floor are those of rows less `origin`.
+    /// A run before its first round. The model and the floor refer to rows from which `origin` was subtracted.
     pub(super) fn new(
         options: &Options,
         restart: u64,
@@ -138,12 +138,12 @@ impl<F: Family> Run<F> {
         Self { state: State::new(origin, model, restart, floor), procedure: Procedure::new(options), end: None }
     }
 
-    /// What the algorithms have in common, to look at.
+    /// The state shared by all algorithms.
     pub fn state(&self) -> &State<F> {
         &self.state
     }
 
-    /// What the algorithms have in common, to change between rounds.
+    /// The state shared by all algorithms, which may be changed between rounds.
     pub fn state_mut(&mut self) -> &mut State<F> {
         &mut self.state
     }
@@ -154,42 +154,42 @@ impl<F: Family> Run<F> {
         moved.map_or(Cow::Borrowed(&self.state.model), Cow::Owned)
     }
 
-    /// Why the run ended; none while it has not.
+    /// Why the run ended; `None` while it is in progress.
     pub fn termination(&self) -> Option<Termination> {
         self.end.as_ref().map(|end| end.termination)
     }
 
-    /// The answer of a run that has ended. One that was interrupted has an answer, too: the best model so far.
+    /// The result of a run that has ended. If it was interrupted, this is the best model so far.
     pub fn answer(&self) -> Option<&Evaluated<F>> {
         self.end.as_ref().map(|end| &end.answer)
     }
 
-    /// Over how many rounds SEM's statistics are averaged so far; 0 while its likelihood is not flat.
+    /// Number of rounds over which SEM's statistics are averaged so far; 0 while its likelihood is not flat.
     pub fn n_averaged(&self) -> u64 {
         self.procedure.n_averaged()
     }
 
-    /// After how many rounds `auto` went on with EM; none before, and for other algorithms.
+    /// The round after which `auto` switched to EM; `None` before that and for other algorithms.
     pub fn em_since(&self) -> Option<u64> {
         self.procedure.em_since()
     }
 
-    /// How far apart likelihoods of one and the same answer may lie.
+    /// How far likelihoods of the same result may differ.
     pub(super) fn noise(&self) -> f64 {
         self.procedure.noise(&self.state)
     }
 
-    /// Rounds, until a rule ends them. A run that was interrupted goes on; one that has ended otherwise stays as it is.
+    /// Runs until a rule ends it. An interrupted run continues; a run that has ended otherwise stays as it is.
     pub fn go<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<(), Error> {
         while !self.step(problem, observer)? {}
         Ok(())
     }
 
-    /// One turn of the loop: a pass under the model and, unless a rule ends the run, the next model. Returns whether
-    /// the run has ended.
+    /// One iteration of the loop: a pass under the model and, unless a rule ends the run, the next model. Returns
+    /// whether the run has ended.
     ///
-    /// A pass that is stopped half-way ends the run with the best model evaluated so far, or with
-    /// [`Error::Interrupted`] if there is none. The state is that before the pass, and can be saved and continued.
+    /// A pass that is stopped ends the run with the best model evaluated so far, or with [`Error::Interrupted`] if
+    /// there is none. The state is the one before the pass, and can be saved and continued.
     pub fn step<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<bool, Error> {
         if self.termination().is_some_and(|termination| termination != Termination::Interrupted) {
             return Ok(true);
@@ -231,8 +231,7 @@ impl<F: Family> Run<F> {
         Ok(if lags { self.verdict(problem, observer) } else { None })
     }
 
-    /// One pass under the model; if that was on trial and is not good enough, another one under the model to take
-    /// instead.
+    /// One pass under the model. If the model was on trial and is not good enough, another pass under its replacement.
     fn pass<E: Engine>(&mut self, problem: &Problem<'_, F, E>) -> Result<Tally<F::Moments>, Error> {
         let tally = problem.pass(&self.state, self.assignment(problem.options()))?;
         let Some(trial) = self.state.trial.take() else { return Ok(tally) };
@@ -269,8 +268,8 @@ impl<F: Family> Run<F> {
         found.or_else(|| (state.round >= options.rounds).then_some(Termination::RoundLimit))
     }
 
-    /// The answer of the algorithm, or the best model if the run was stopped. A likelihood that came from a pass in
-    /// single precision is evaluated again.
+    /// The algorithm's result, or the best model if the run was stopped. A likelihood from a single-precision pass is
+    /// evaluated again.
     fn answer_after<E: Engine>(
         &self,
         problem: &Problem<'_, F, E>,
@@ -287,7 +286,7 @@ impl<F: Family> Run<F> {
         if self.procedure.is_exact(problem.options()) {
             return Ok(best);
         }
-        // An engine that was stopped evaluates nothing more: the likelihood as it was seen then.
+        // A stopped engine evaluates nothing more: use the likelihood from the pass.
         match problem.evaluated(state, best.model.clone()) {
             Err(Error::Interrupted) => Ok(best),
             other => other,

@@ -1,4 +1,4 @@
-//! Stochastic approximation EM: SEM, and then averaged statistics (Delyon, Lavielle and Moulines 1999).
+//! Stochastic approximation EM: SEM, then averaged statistics (Delyon, Lavielle and Moulines 1999).
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ use crate::pass::{Assignment, Tally};
 use crate::random::Address;
 use crate::sweep::Engine;
 
-/// SEM for the first half of the rounds; then s ← (1 − γ)s + γ·new with gains γ = 1, 1/2, 1/3, … on statistics, which
-/// weighs all rounds of the second half alike. Stops in that half when the likelihood changes by less than the tolerance
-/// three times in a row; its answer is the last model.
+/// SEM for the first half of the rounds; then s ← (1 − γ)s + γ·new on statistics, with gains γ = 1, 1/2, 1/3, …, so
+/// that all rounds of the second half have equal weight. Stops in that half when the likelihood changes by less than
+/// the tolerance three times in a row; the result is the last model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Saem<F: Family> {

@@ -1,4 +1,4 @@
-//! Stochastic EM: rows belong to components drawn from their posteriors (Celeux and Diebolt 1985; the paper).
+//! Stochastic EM: assigns each row to a component drawn from its posterior (Celeux and Diebolt 1985; the paper).
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,13 @@ use crate::pass::{Assignment, Tally};
 use crate::random::Address;
 use crate::sweep::Engine;
 
-/// Stochastic EM. Stops when the likelihood is flat; its answer is the average, best or last model.
+/// Stochastic EM. Stops when the likelihood is flat; the result is the average, best or last model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Sem<F: Family> {
     /// Statistics of the flat tail, for the average.
     pub(super) tail: Tail<F>,
-    /// Rounds whose likelihoods are looked at together.
+    /// Number of rounds per batch of the stopping rule.
     batch: usize,
 }
 
@@ -29,7 +29,7 @@ impl<F: Family> Sem<F> {
         Self { tail: Tail::new(), batch: BATCH }
     }
 
-    /// One that only prepares for EM, for which a rough answer is enough.
+    /// SEM as the first phase of `auto`, where a rough result is enough.
     pub(super) fn for_auto() -> Self {
         Self { batch: SHORT_BATCH, ..Self::new() }
     }

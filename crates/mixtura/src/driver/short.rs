@@ -1,4 +1,4 @@
-//! Tries several short runs of EM on a sample of the rows, and keeps the best.
+//! Runs EM briefly from several starts on a sample of the rows, and keeps the best result.
 
 use super::rule::Lagged;
 use super::run::Evaluated;
@@ -9,18 +9,18 @@ use crate::start::{of_clusters, sample_size};
 use crate::sweep::{Engine, Source, Threads};
 use crate::{Error, Mixture, Start};
 
-/// Runs of EM that are compared.
+/// Number of runs compared.
 const RUNS: u64 = 5;
-/// Rounds of each.
+/// Rounds of each run.
 const ROUNDS: u64 = 10;
-/// Rows in their sample, in units of a k-means sample.
+/// Sample size, in units of a k-means sample.
 const SAMPLES: usize = 4;
 /// Ends a run after all its rounds, without evaluating the last model.
 const ALL_ROUNDS: Lagged =
     Lagged { tolerance: 0.0, previous: f64::NAN, first_excess: 0.0, refuses_singular: false, refuses_empty: false };
 
-/// The best of several short runs of EM (Biernacki, Celeux and Govaert 2003), each from k-means++ seeds of its own, all
-/// on one sample of the rows; none if the sample has too few distinct rows.
+/// The best of several short runs of EM (Biernacki, Celeux and Govaert 2003), each from its own k-means++ seeds, all on
+/// one sample of the rows; `None` if the sample has too few distinct rows.
 ///
 /// Cost: 50 rounds of EM on at least 40,000 rows.
 pub(super) fn short_em<F: Family, E: Engine>(

@@ -1,4 +1,4 @@
-//! Makes the next model from statistics, and repairs components that have become degenerate.
+//! Computes the next model from statistics, and repairs degenerate components.
 
 use super::Problem;
 use super::event::{EventKind, record};
@@ -8,21 +8,21 @@ use crate::pass::Tally;
 use crate::sweep::Engine;
 use crate::{Error, Mixture};
 
-/// Reseeds after which an empty component is left alone.
+/// Number of reseeds after which an empty component is left alone.
 const MOST_RESEEDS: u32 = 5;
-/// EM counts a component as empty below this share of the total weight.
+/// EM considers a component empty below this share of the total weight.
 pub(super) const EMPTY_SHARE: f64 = 1e-10;
 
-/// What a component's weight is made of.
+/// What the weight of a component consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counting {
-    /// Shares of all rows: a component is never short of rows, only empty.
+    /// Shares of all rows: a component never has too few rows, it can only be empty.
     Shares,
-    /// Whole rows, of which a component may have too few.
+    /// Whole rows: a component may have too few of them.
     Rows,
 }
 
-/// Replaces the state's model by the next one; returns how many repairs and clippings it took.
+/// Replaces the state's model by the next one; returns the number of repairs and clippings.
 pub(super) fn update<F: Family, E: Engine>(
     problem: &Problem<'_, F, E>,
     state: &mut State<F>,
@@ -33,8 +33,8 @@ pub(super) fn update<F: Family, E: Engine>(
     Ok(estimate(state, &tally.moments, tally.weight, &fates))
 }
 
-/// Replaces the state's model by the maximum of statistics whose total weight is given, where fates let it; returns how
-/// many repairs and clippings it took.
+/// Replaces the state's model by the maximum-likelihood model of statistics with the given total weight, as far as the
+/// fates allow; returns the number of repairs and clippings.
 pub(super) fn estimate<F: Family>(state: &mut State<F>, moments: &F::Moments, weight: f64, fates: &[Fate]) -> u64 {
     let (components, outcomes) = state.model.components.maximize(moments, fates, &state.floor);
     let weights = mixing_weights(moments, weight, fates);
@@ -56,7 +56,7 @@ pub(super) fn estimate<F: Family>(state: &mut State<F>, moments: &F::Moments, we
     n_repairs
 }
 
-/// What there is to record of a component's update.
+/// The events to record for a component's update.
 pub(super) fn kinds_of(fate: &Fate, outcome: Outcome) -> impl Iterator<Item = EventKind> {
     let of_fate = match fate {
         Fate::Estimate => None,
@@ -74,19 +74,19 @@ pub(super) fn kinds_of(fate: &Fate, outcome: Outcome) -> impl Iterator<Item = Ev
     of_fate.into_iter().chain(of_outcome)
 }
 
-/// Decides what is to become of each component.
+/// Decides how each component is updated.
 pub(super) fn fates<F: Family, E: Engine>(
     problem: &Problem<'_, F, E>,
     state: &mut State<F>,
     tally: &Tally<F::Moments>,
     counting: Counting,
 ) -> Result<Vec<Fate>, Error> {
-    let fewest_rows = state.model.components.least_rows();
+    let fewest_rows = state.model.components.fewest_rows();
     let mut fates = Vec::with_capacity(state.model.n_components());
     for k in 0..state.model.n_components() {
         let is_empty = tally.moments.weight(k) <= EMPTY_SHARE * tally.weight;
         let n_rows = if counting == Counting::Rows { tally.effective_rows(k) } else { f64::INFINITY };
-        // EM would have no round left to fit it where it is moved to.
+        // EM would have no round left to fit it at its new place.
         let is_too_late = counting == Counting::Shares && state.round + 1 == problem.options().rounds;
         fates.push(if is_empty && (state.reseeds[k] >= MOST_RESEEDS || is_too_late) {
             Fate::Keep
@@ -102,13 +102,13 @@ pub(super) fn fates<F: Family, E: Engine>(
     Ok(fates)
 }
 
-/// Shares of the total weight; 1/K for a reseeded component, and the others scaled to what is left. A kept one has
-/// next to none.
+/// Shares of the total weight; 1/K for a reseeded component, with the others scaled to the remainder. A kept component
+/// has almost none.
 pub(super) fn mixing_weights<M: Moments>(moments: &M, weight: f64, fates: &[Fate]) -> Vec<f64> {
     let n_components = fates.len();
     let fixed = |k: usize| match fates[k] {
         Fate::Reseed(_) => Some(1.0 / n_components as f64),
-        // Not 0, of which there is no logarithm.
+        // Not 0, whose logarithm is infinite.
         Fate::Keep => Some((moments.weight(k) / weight).max(f64::MIN_POSITIVE)),
         Fate::Estimate | Fate::Blend { .. } => None,
     };
@@ -117,7 +117,7 @@ pub(super) fn mixing_weights<M: Moments>(moments: &M, weight: f64, fates: &[Fate
     if fixed_sum == 0.0 {
         return (0..n_components).map(|k| moments.weight(k) / weight).collect();
     }
-    // Components that have rows keep at least one share, however many others are fixed.
+    // Components with rows keep at least one share, however many others are fixed.
     let left = if free_sum > 0.0 { (1.0 - fixed_sum).max(1.0 / n_components as f64) } else { 0.0 };
     let whole = fixed_sum + left;
     (0..n_components).map(|k| fixed(k).unwrap_or_else(|| left * moments.weight(k) / free_sum) / whole).collect()

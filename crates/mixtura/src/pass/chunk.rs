@@ -1,4 +1,4 @@
-//! Takes one chunk of rows through a pass: load, posterior, weights or labels, statistics.
+//! Processes one chunk of rows: load, posterior, weights or labels, statistics.
 
 use super::group::Group;
 use super::layout::{Layout, NO_LABEL, Share};
@@ -17,21 +17,21 @@ use crate::sweep::{CHUNK_BLOCKS, Chunk, Hints};
 /// Blocks whose products are summed together when every row belongs to every component.
 const SOFT_BLOCKS: usize = 16;
 
-/// What one thread works in, kept from round to round.
+/// The buffers of one thread, reused from round to round.
 pub struct Workspace<F: Family> {
     group: Group,
     finder: Finder<F>,
     narrow: NarrowFinder,
     drawn: Drawn,
     shares: Shares,
-    /// Shares of every component in every row, if rows belong to all.
+    /// Weights of every component for every row, for assignments that share rows among all.
     weights: Vec<Lanes>,
     splitter: Splitter,
     layout: Layout,
     n_components: usize,
 }
 
-/// What each row of a group was found to be: its label, and log₂ of its density.
+/// The result for each row of a group: its label, and log₂ of its density.
 pub(super) struct Drawn {
     pub labels: Vec<u32>,
     pub densities: Vec<f64>,
@@ -39,13 +39,13 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// Remembers the labels of rows, to find their components sooner next time.
+    /// Remembers the labels of rows, to find their components faster next time.
     pub(super) fn hint(&self, hints: Option<&Hints>, group: &Group, rows: &[u32]) {
         let Some(hints) = hints else { return };
         rows.iter().for_each(|&row| hints.set(group.first_row() + row as usize, self.labels[row as usize]));
     }
 
-    /// Labels the rows that were found with some of the components that they were found near.
+    /// Labels rows with components chosen among those they were evaluated for.
     fn label(&mut self, found: &Found<'_>, chosen: [u32; LANES], hints: Option<&Hints>, group: &Group) {
         found.place.put(&found.components_at(chosen), &mut self.labels);
         if let super::group::Place::Rows(rows) = found.place {
@@ -75,7 +75,7 @@ impl<F: Family> Workspace<F> {
         }
     }
 
-    /// Whether the buffers are for as many components and columns.
+    /// Whether the buffers fit the number of components and columns.
     pub(super) fn fits(&self, components: &F) -> bool {
         (self.n_components, self.group.n_columns()) == (components.n_components(), components.n_columns())
     }
@@ -93,6 +93,7 @@ impl<F: Family> Workspace<F> {
         for first in chunk.blocks().step_by(group_blocks) {
             let n_blocks = group_blocks.min(chunk.blocks().end - first);
             self.group.load(pass.set, &loader, chunk.rows(), first, n_blocks);
+            tally.n_rows += self.group.n_rows() as u64;
             tally.weight += match chunk.rows().weights() {
                 Some(_) => flat(self.group.weights()).sum::<f64>(),
                 None => self.group.n_rows() as f64,
@@ -104,7 +105,7 @@ impl<F: Family> Workspace<F> {
                 Assignment::Sampled(address) if pass.split_counts => self.split(at, address, tally),
                 Assignment::Sampled(address) => self.draw(at, address, tally),
                 Assignment::Hard => self.choose(at, tally),
-                Assignment::Given => self.obey(at, tally)?,
+                Assignment::Given => self.follow_labels(at, tally)?,
                 Assignment::Evaluate => self.evaluate(at, tally),
             }
         }
@@ -112,7 +113,7 @@ impl<F: Family> Workspace<F> {
     }
 }
 
-/// The pass and the chunk that is worked on.
+/// The pass and the current chunk.
 struct At<'a, F: Family> {
     pass: &'a PreparedPass<F>,
     chunk: &'a Chunk<'a>,
@@ -129,7 +130,7 @@ impl<F: Family> Copy for At<'_, F> {}
 
 /// The assignments, each written once.
 impl<F: Family> Workspace<F> {
-    /// EM: every row belongs to every component, by its posterior.
+    /// EM: shares every row among all components by its posterior.
     fn share(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, weights, n_components, .. } = self;
         let mut shares = weights.chunks_exact_mut(*n_components);
@@ -142,7 +143,7 @@ impl<F: Family> Workspace<F> {
         self.add_common(at, tally);
     }
 
-    /// EM where few components count for a row: the others have no share.
+    /// EM with near components only: the others have no share.
     fn share_near(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, weights, shares, .. } = self;
         shares.given.clear();
@@ -162,7 +163,7 @@ impl<F: Family> Workspace<F> {
         });
     }
 
-    /// SEM: every row belongs to one component, drawn from its posterior.
+    /// SEM: assigns every row to one component, drawn from its posterior.
     fn draw(&mut self, at: At<'_, F>, address: Address, tally: &mut Tally<F::Moments>) {
         let Self { group, finder, narrow, drawn, .. } = self;
         let (pass, hints, n_blocks) = (at.pass, at.chunk.hints(), group.n_blocks());
@@ -178,7 +179,7 @@ impl<F: Family> Workspace<F> {
         if let Some(bound) = pass.narrow {
             n_drawn = n_blocks / 2 * 2;
             narrow.draw(pass, bound, (at.chunk, at.loader), (group, n_drawn), drawn);
-            // In their own order, whatever the order they were drawn in.
+            // In row order, whatever order they were drawn in.
             narrow.unsure.sort_unstable();
             for rows in narrow.unsure.chunks(LANES) {
                 finder.of_rows(pass, hints, group, rows, |found| draw(drawn, found));
@@ -188,7 +189,7 @@ impl<F: Family> Workspace<F> {
         self.add_labelled(at, tally);
     }
 
-    /// SEM for rows that count several times: each count is split by as many draws.
+    /// SEM for rows with counts: a row of count n is split by n draws.
     fn split(&mut self, at: At<'_, F>, address: Address, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, weights, splitter, n_components, .. } = self;
         let mut splits = weights.chunks_exact_mut(*n_components);
@@ -203,7 +204,7 @@ impl<F: Family> Workspace<F> {
         self.add_common(at, tally);
     }
 
-    /// CEM: every row belongs to its most probable component.
+    /// CEM: assigns every row to its most probable component.
     fn choose(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, .. } = self;
         self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
@@ -214,8 +215,8 @@ impl<F: Family> Workspace<F> {
         self.add_labelled(at, tally);
     }
 
-    /// A start: every row belongs to the component that its label names. No density is evaluated.
-    fn obey(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) -> Result<(), Error> {
+    /// Given labels, for a start: assigns every row to the component of its label. No density is evaluated.
+    fn follow_labels(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) -> Result<(), Error> {
         let labels = at.chunk.rows().labels().ok_or(Error::NoLabels)?;
         let rows = self.group.first_row()..self.group.first_row() + self.group.n_rows();
         let labels = &labels[rows.clone()];
@@ -233,12 +234,12 @@ impl<F: Family> Workspace<F> {
         Ok(())
     }
 
-    /// Likelihoods alone.
+    /// Likelihoods only.
     fn evaluate(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, .. } = self;
         self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
-            // The best component's share of the sum is 1/sum, because it stands as 2⁰.
+            // The posterior of the best component is 1/sum, because it is stored as 2⁰.
             let (weights, sum) = (found.place.take(group.weights()), &found.evidence.sum);
             tally.ln_best_posterior -= (0..LANES).map(|lane| weights[lane] * scalar_ln(sum[lane])).sum::<f64>();
         });
@@ -256,7 +257,7 @@ impl<F: Family> Workspace<F> {
         }
     }
 
-    /// Adds rows that belong to every component by `weights`.
+    /// Adds rows that belong to all components, with `weights`.
     fn add_common(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
         self.add_likelihood(tally);
         let weights = &self.weights[..self.group.n_blocks() * self.n_components];
@@ -264,14 +265,14 @@ impl<F: Family> Workspace<F> {
         F::add_common(&at.pass.prepared, at.pass.set, rows, &mut self.finder.scratch, &mut tally.moments);
     }
 
-    /// Adds rows that belong to the component their label names.
+    /// Adds rows that belong to the component of their label.
     fn add_labelled(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
         self.add_likelihood(tally);
         let n_blocks = self.group.n_blocks();
         let labels = &mut self.drawn.labels[..n_blocks * LANES];
         let weights = self.group.weights();
         let unit_weights = at.chunk.rows().weights().is_none();
-        // Weights of 0 stand past the last row, and anywhere among rows that have weights.
+        // Weights are 0 past the last row, and may be 0 for weighted rows.
         let whole = if unit_weights { (n_blocks - 1) * LANES } else { 0 };
         for (label, weight) in labels.iter_mut().zip(flat(weights)).skip(whole) {
             *label = if weight > 0.0 { *label } else { NO_LABEL };
@@ -299,7 +300,7 @@ impl<F: Family> Workspace<F> {
     }
 }
 
-/// Shares of rows that belong to few components each.
+/// Weights of rows that belong to a few components each.
 #[derive(Default)]
 struct Shares {
     given: Vec<Share>,
@@ -308,9 +309,9 @@ struct Shares {
 }
 
 impl Shares {
-    /// Notes the shares of some rows that are not zero.
+    /// Records the non-zero weights of some rows.
     fn give(&mut self, found: &Found<'_>, weights: &[Lanes]) {
-        let components = found.components.expect("invariant: only near components have shares of their own");
+        let components = found.components.expect("invariant: only near components have separate shares");
         for (&component, weights) in components.iter().zip(weights) {
             for (lane, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
                 self.given.extend(found.place.row(lane).map(|row| Share { row, component, weight }));
@@ -318,7 +319,7 @@ impl Shares {
         }
     }
 
-    /// Sorts the shares by row, each row's in their own order (counting sort).
+    /// Sorts the weights by row, keeping their order within each row (counting sort).
     fn sort(&mut self) {
         let Self { given, sorted, ends } = self;
         sorted.clone_from(given);

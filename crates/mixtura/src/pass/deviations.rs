@@ -1,4 +1,4 @@
-//! Sweeps all rows for the variances of a stochastic update: how far the draws of SEM scatter about EM.
+//! Computes the variances of a stochastic update: how far SEM's draws scatter around EM's update.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,37 +7,37 @@ use crate::kernels::{Apportion, InstructionSet, LANES, LEAST_EXPONENT, Lanes, So
 use crate::sweep::{Chunk, Merge, Prepared, Sweep};
 use crate::{Error, Mixture};
 
-/// Blocks taken together, so that their columns stay in the L1 cache.
+/// Blocks processed together, so that their columns stay in the L1 cache.
 const GROUP: usize = 8;
 
-/// A sweep, as it would be sent to whoever holds the rows.
+/// The sweep in the form in which it is sent to an engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct DeviationsPass<F: Family> {
     /// The model whose posteriors are drawn from.
     pub model: Mixture<F>,
-    /// What rows are taken about.
+    /// The point that rows are centred on.
     pub centre: Vec<f64>,
-    /// What each component's rows are taken about: K·D numbers, the means of EM's update.
+    /// The point that the rows of each component are centred on, K·D numbers: the means of EM's update.
     pub means: Vec<f64>,
-    /// The covariances of EM's update, K·D·D numbers; none if only means are asked about.
+    /// The covariances of EM's update, K·D·D numbers; `None` if only means are of interest.
     pub covariances: Option<Vec<f64>>,
-    /// What columns are divided by, so that fourth powers stay in range; powers of two.
+    /// Divisor of each column, so that fourth powers stay in range; powers of two.
     pub unit: Vec<f64>,
 }
 
-/// Sums of p(1 − p)·(y_i y_j − S_ij)² for each component, where y is a row less the component's mean,
-/// in units, with a last column of ones for which S is 0. So the last row of the triangle holds
-/// Σ p(1 − p) y_i² and, in its corner, Σ p(1 − p).
+/// Sums of p(1 − p)·(y_i y_j − S_ij)² for each component, where y is a row minus the component's mean, in units,
+/// extended by a column of ones for which S is 0. The last row of the triangle therefore contains Σ p(1 − p) y_i² and,
+/// in its corner, Σ p(1 − p).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Deviations {
     n_columns: usize,
-    /// The first row of the triangles that is there: 0, or D if only means were asked about.
+    /// The first row of the triangles that is stored: 0, or D if only means are of interest.
     first: usize,
     sums: Vec<f64>,
 }
 
-/// Entries of a packed lower triangle before row i.
+/// Number of entries of a packed lower triangle before row i.
 const fn before(i: usize) -> usize {
     i * (i + 1) / 2
 }
@@ -84,7 +84,7 @@ impl<F: Family> Sweep for DeviationsPass<F> {
     }
 }
 
-/// For each component what is subtracted from products of columns, as the rows of its triangle.
+/// For each component, the values subtracted from products of columns, as the rows of its triangle.
 fn subtracted<F: Family>(pass: &DeviationsPass<F>) -> Vec<f64> {
     let n = pass.unit.len();
     let ones = vec![0.0; n + 1];
@@ -104,7 +104,7 @@ pub struct PreparedDeviations<F: Family> {
     components: F,
     prepared: F::Prepared,
     centre: Vec<f64>,
-    /// Means less the common centre.
+    /// Means minus the common centre.
     shifts: Vec<f64>,
     scale: Vec<f64>,
     subtracted: Vec<f64>,
@@ -120,7 +120,7 @@ pub struct DeviationsWorkspace<F: Family> {
     blocks: Vec<Lanes>,
     /// p(1 − p) of every component for the rows of each block.
     doubts: Vec<Lanes>,
-    /// Blocks less the mean of a component, and that component's doubts.
+    /// Blocks minus the mean of a component, and that component's p(1 − p).
     shifted: Vec<Lanes>,
     of_component: Vec<Lanes>,
 }
@@ -204,7 +204,7 @@ impl<F: Family> PreparedDeviations<F> {
         }
     }
 
-    /// Blocks less a component's mean, in units.
+    /// Blocks minus a component's mean, in units.
     fn shift(&self, component: usize, blocks: &[Lanes], out: &mut [Lanes]) {
         let n = self.scale.len();
         let shift = &self.shifts[component * n..][..n];

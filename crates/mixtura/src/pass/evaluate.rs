@@ -1,4 +1,4 @@
-//! Evaluates rows under a model one by one: labels, posteriors, log-densities, in row order.
+//! Evaluates each row under a model: labels, posteriors, log-densities, in row order.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crate::rows::Rows;
 use crate::sweep::{CHUNK_ROWS, Chunk, Crew, Merge, Piece, Prepared};
 use crate::{Error, Mixture};
 
-/// What is wanted of each row.
+/// What to compute for each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// The most probable component, as a number.
@@ -23,7 +23,7 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// Numbers for each row.
+    /// Number of values per row.
     fn width(self, n_components: usize) -> usize {
         match self {
             Self::Label | Self::LnDensity => 1,
@@ -33,7 +33,7 @@ impl Wanted {
     }
 }
 
-/// Evaluates a range of rows; for each row the result has as many numbers as [`Wanted`] says.
+/// Evaluates a range of rows. The result has as many values per row as [`Wanted`] specifies.
 pub(crate) fn evaluate_rows<F: Family>(
     model: &Mixture<F>,
     rows: &Rows<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn evaluate_rows<F: Family>(
     if range.is_empty() {
         return Ok(out);
     }
-    // The chunks are those of all rows; only a part of the first and of the last may be wanted.
+    // Chunks are those of all rows; only a part of the first and of the last may be requested.
     let first_end = ((range.start / CHUNK_ROWS + 1) * CHUNK_ROWS).min(range.end);
     let (first, rest) = out.split_at_mut((first_end - range.start) * width);
     let chunks = (range.start / CHUNK_ROWS) as u64..range.end.div_ceil(CHUNK_ROWS) as u64;
@@ -70,7 +70,7 @@ pub(crate) fn evaluate_rows<F: Family>(
     Ok(out)
 }
 
-/// A sweep that writes numbers for each row, and has nothing to merge.
+/// A sweep that writes values for each row and has nothing to merge.
 struct Evaluation<'a, F: Family> {
     components: &'a F,
     prepared: F::Prepared,
@@ -78,7 +78,7 @@ struct Evaluation<'a, F: Family> {
     wanted: Wanted,
     range: Range<usize>,
     first_chunk: u64,
-    /// Where the numbers of each chunk go.
+    /// Where the values of each chunk go.
     out: Vec<Mutex<&'a mut [f64]>>,
     set: InstructionSet,
 }

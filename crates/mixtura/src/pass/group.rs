@@ -1,15 +1,15 @@
-//! Holds the rows of a chunk that are worked on together, and says where results about them go.
+//! Rows of a chunk that are processed together, and where their results go.
 
 use crate::kernels::{InstructionSet, LANES, Lanes};
 use crate::rows::{Loader, Rows};
 
-/// Rows that are worked on together: loaded, centred, with a column of ones.
+/// Rows that are processed together: loaded, centred, with a column of ones.
 pub(super) struct Group {
-    /// `Lanes` of a block: the columns and the column of ones.
+    /// Number of `Lanes` per block: the columns and the column of ones.
     stride: usize,
     blocks: Vec<Lanes>,
     weights: Vec<Lanes>,
-    /// Number of the first block in the piece.
+    /// Number of the first block within the piece.
     first: usize,
     n_blocks: usize,
     n_rows: usize,
@@ -28,7 +28,7 @@ impl Group {
         }
     }
 
-    /// Loads so many blocks from number `first` on.
+    /// Loads `n` blocks starting with number `first`.
     pub(super) fn load(&mut self, set: InstructionSet, loader: &Loader<'_>, rows: &Rows<'_>, first: usize, n: usize) {
         for (i, block) in self.blocks.chunks_exact_mut(self.stride).take(n).enumerate() {
             loader.load(set, first + i, &mut block[..self.stride - 1]);
@@ -46,22 +46,22 @@ impl Group {
         self.n_blocks
     }
 
-    /// Rows that exist; the lanes of the last block past them weigh nothing.
+    /// Number of actual rows; lanes of the last block beyond them have weight 0.
     pub(super) fn n_rows(&self) -> usize {
         self.n_rows
     }
 
-    /// Number of the first row in the piece.
+    /// Number of the first row within the piece.
     pub(super) fn first_row(&self) -> usize {
         self.first * LANES
     }
 
-    /// Number in the piece of a block that will be loaded after this group.
+    /// Number, within the piece, of a block to be loaded after this group.
     pub(super) fn next_block(&self, block: usize) -> usize {
         self.first + self.n_blocks + block
     }
 
-    /// All blocks, their columns and the column of ones.
+    /// All blocks: their columns and the column of ones.
     pub(super) fn blocks(&self) -> &[Lanes] {
         &self.blocks[..self.n_blocks * self.stride]
     }
@@ -78,7 +78,7 @@ impl Group {
 
     /// Copies rows side by side into a block.
     pub(super) fn gather(&self, rows: &[u32], out: &mut [Lanes]) {
-        // Fewer rows than lanes: the last one again, so that no component is near for its sake alone.
+        // If there are fewer rows than lanes, the last row is repeated, so that the padding adds no near components.
         let last = rows.last().expect("invariant: some rows");
         for (lane, &row) in rows.iter().chain(std::iter::repeat(last)).take(LANES).enumerate() {
             let (source, at) = (self.block(row as usize / LANES), row as usize % LANES);
@@ -89,7 +89,7 @@ impl Group {
     }
 }
 
-/// Which rows of a group stand side by side: a block as it is, or up to 16 rows from anywhere.
+/// Which rows of a group a block contains: a block as it is, or up to 16 rows from anywhere.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     Block(usize),
@@ -97,7 +97,7 @@ pub(super) enum Place<'a> {
 }
 
 impl Place<'_> {
-    /// Writes a number for each of the rows to where all rows of the group have theirs.
+    /// Writes a value for each of the rows to its place in an array over all rows of the group.
     pub(super) fn put<T: Copy>(self, from: &[T; LANES], to: &mut [T]) {
         match self {
             Self::Block(block) => to[block * LANES..][..LANES].copy_from_slice(from),
@@ -105,7 +105,7 @@ impl Place<'_> {
         }
     }
 
-    /// The row of a lane, if there is one.
+    /// The row in a lane, if there is one.
     pub(super) fn row(self, lane: usize) -> Option<u32> {
         match self {
             Self::Block(block) => Some((block * LANES + lane) as u32),
@@ -113,7 +113,7 @@ impl Place<'_> {
         }
     }
 
-    /// Reads a number for each of the rows; 0 past the last of them.
+    /// Reads a value for each of the rows; 0 past the last one.
     pub(super) fn take(self, from: &[Lanes]) -> Lanes {
         match self {
             Self::Block(block) => from[block],

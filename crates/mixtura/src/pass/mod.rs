@@ -1,7 +1,7 @@
-//! One pass of EM and its relatives: posteriors of all rows under a model, and the statistics for the next model.
+//! One pass of EM or a related algorithm: posteriors of all rows under a model, and the statistics for the next model.
 //!
-//! A chunk goes through `chunk.rs`: its rows are loaded (`group.rs`), the posterior of each is found (`posterior.rs`),
-//! becomes weights or a label as the [`Assignment`] says, and is added to statistics.
+//! `chunk.rs` processes one chunk: it loads the rows (`group.rs`), finds the posterior of each (`posterior.rs`), turns
+//! it into weights or a label according to the [`Assignment`], and adds the row to the statistics.
 
 mod assignment;
 mod chunk;
@@ -29,5 +29,5 @@ pub(crate) use evaluate::{Wanted, evaluate_rows};
 #[cfg(feature = "internals")]
 pub(crate) use {
     layout::{Layout, Share},
-    prepared::least_exponent,
+    prepared::cutoff_exponent,
 };

@@ -1,4 +1,4 @@
-//! Draws labels in single precision, and finds the rows whose draw is not certain to be that of double precision.
+//! Draws labels in single precision, and finds the rows whose draw might differ in double precision.
 
 use super::PreparedPass;
 use super::chunk::Drawn;
@@ -10,17 +10,17 @@ use crate::kernels::{ErrorBound, LANES, Lanes, Narrow, NarrowDraw, NarrowLanes};
 use crate::rows::Loader;
 use crate::sweep::Chunk;
 
-/// Buffers for draws in single precision: two blocks at a time.
+/// Buffers for draws in single precision, two blocks at a time.
 pub(super) struct NarrowFinder {
     block: Vec<NarrowLanes>,
     joint: Vec<NarrowLanes>,
-    /// Two blocks of rows that were not neighbours.
+    /// Two blocks of rows gathered from anywhere in the group.
     gathered: [Vec<Lanes>; 2],
     hints: Vec<u32>,
     components: Vec<u32>,
     slopes: Vec<f32>,
     order: Order,
-    /// Rows whose draw is not certain.
+    /// Rows whose draw is uncertain.
     pub(super) unsure: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl NarrowFinder {
         }
     }
 
-    /// Draws all rows of the first `n_blocks` blocks, an even number; those that are not certain are `unsure`.
+    /// Draws all rows of the first `n_blocks` blocks, an even number. Uncertain rows are collected in `unsure`.
     pub(super) fn draw<F: Family>(
         &mut self,
         pass: &PreparedPass<F>,
@@ -90,16 +90,16 @@ impl NarrowFinder {
     }
 }
 
-/// What is known of up to 32 rows, in single precision.
+/// Single-precision results for up to 32 rows.
 struct NarrowFound<'a> {
     places: [Place<'a>; 2],
     /// Log-densities of all components, or of `components`.
     joint: &'a mut [NarrowLanes],
-    /// Components near the rows, if the others were left out.
+    /// Components near the rows, if the others were skipped.
     components: Option<&'a [u32]>,
-    /// What the error of each grows with.
+    /// Error slope of each component.
     slopes: &'a [f32],
-    /// How far each row is from the centre.
+    /// Distance of each row from the centre.
     radius: NarrowLanes,
 }
 
@@ -107,7 +107,7 @@ impl NarrowFound<'_> {
     /// Draws a label for each row.
     fn label<F: Family>(self, pass: &PreparedPass<F>, bound: ErrorBound, drawn: &mut Drawn, unsure: &mut Vec<u32>) {
         let uniforms = self.places.map(|place| place.take(&drawn.uniforms));
-        // A row of which nothing is certain may have been given no label at all.
+        // A row whose values are all uncertain may have received no label at all.
         let last = self.joint.len() as u32 - 1;
         let found = pass.set.run(NarrowDraw {
             ln: self.joint,

@@ -1,8 +1,9 @@
-//! Decides whether to search for the components near each row, and orders rows so that neighbours are alike.
+//! Decides whether to search for the components near each row, and sorts rows so that similar rows are adjacent.
 //!
-//! Where most components are far from most rows, a block of rows that are alike has few components near; the others are
-//! given up after a few coordinates. What is left out is exactly what would have counted as zero, and results go back
-//! to where the rows were: the order, the hints and the search change no bit of a label, a posterior or a likelihood.
+//! If most components are far from most rows, a block of similar rows has few components near it; the others are ruled
+//! out after a few coordinates. Only contributions that would count as zero are skipped, and results are written back
+//! to the original positions. Sorting, hints and search therefore do not change a single bit of a label, posterior or
+//! likelihood.
 
 use std::ops::Range;
 
@@ -13,38 +14,38 @@ use crate::family::Family;
 use crate::kernels::{LANES, Lanes, NARROW_LEAST_EXPONENT, Softmax};
 use crate::sweep::{CHUNK_ROWS, Engine, Hints, Source};
 
-/// With fewer components than this a search costs more than it saves.
-const LEAST_COMPONENTS: usize = 32;
-/// A search pays if, of so many components, no more than one counts for a row.
+/// With fewer components than this, a search costs more than it saves.
+const FEWEST_COMPONENTS: usize = 32;
+/// A search pays off if at most one in this many components counts for a row.
 const PER_COUNTING: usize = 16;
-/// Blocks looked at to find out: one of so many, and at most so many.
+/// Blocks sampled to decide: one in this many, with an upper limit.
 const ONE_BLOCK_OF: usize = 512;
 const MOST_BLOCKS: usize = 32;
-/// Columns that rows are ordered by: the first ones, because distances are summed from there.
+/// Number of columns that rows are sorted by: the first ones, because distances are summed from there.
 const ORDERING_COLUMNS: usize = 3;
-/// Parts that each of them is cut into.
+/// Number of intervals per sorting column.
 const PARTS: usize = 4;
 
-/// Rows from all over the data that tell whether a search pays, row-major; none if it never does.
+/// Rows from all over the data that show whether a search pays off, row-major; empty if it never does.
 pub(crate) fn probe<F: Family, E: Engine>(source: &Source<E>, n_components: usize) -> Result<Vec<f64>, Error> {
-    if !F::SEARCHES || n_components < LEAST_COMPONENTS {
+    if !F::SEARCHES || n_components < FEWEST_COMPONENTS {
         return Ok(Vec::new());
     }
     let n_rows = source.summary().n_rows;
     let n_blocks = n_rows.div_ceil(LANES);
-    let n_looked_at = (n_blocks / ONE_BLOCK_OF).clamp(1, MOST_BLOCKS);
-    let first = |i: usize| i * n_blocks / n_looked_at * LANES;
+    let n_sampled = (n_blocks / ONE_BLOCK_OF).clamp(1, MOST_BLOCKS);
+    let first = |i: usize| i * n_blocks / n_sampled * LANES;
     let rows: Vec<u64> =
-        (0..n_looked_at).flat_map(|i| first(i)..(first(i) + LANES).min(n_rows)).map(|row| row as u64).collect();
+        (0..n_sampled).flat_map(|i| first(i)..(first(i) + LANES).min(n_rows)).map(|row| row as u64).collect();
     let rows = source.pick(&rows)?;
     Ok((0..rows.n_rows()).flat_map(|row| rows.row(row)).collect())
 }
 
 /// What the chunks of a pass share to find near components.
 pub(super) struct Search {
-    /// Where the ordering columns are cut.
+    /// The interval bounds of the sorting columns.
     cuts: Vec<[f64; PARTS - 1]>,
-    /// For each component its place in an order in which neighbours are alike.
+    /// For each component, its rank in an order in which similar components are adjacent.
     ranks: Vec<u32>,
     pub(super) narrow_cutoffs: Vec<f32>,
 }
@@ -52,10 +53,10 @@ pub(super) struct Search {
 impl Search {
     /// How to search, if most components are far from most rows of the probe.
     ///
-    /// Depends on model and probe alone, because statistics are summed in another order then.
+    /// Depends only on the model and the probe, because the search changes the order of sums.
     pub(super) fn new<F: Family>(pass: &PreparedPass<F>, centre: &[f64], probe: &[f64]) -> Option<Self> {
         let n_components = pass.n_components();
-        if n_components < LEAST_COMPONENTS || !pays(pass, centre, probe) {
+        if n_components < FEWEST_COMPONENTS || !pays(pass, centre, probe) {
             return None;
         }
         let centres = pass.components.centres();
@@ -72,22 +73,22 @@ impl Search {
         Some(Self { cuts, ranks, narrow_cutoffs: vec![NARROW_LEAST_EXPONENT; n_components] })
     }
 
-    /// Where a row belongs among others: beside those that were last found near the same component, or after all of
-    /// them, beside those in the same cell.
+    /// The position of a row among others: next to rows last found near the same component or, without a hint, after
+    /// all of these, next to rows in the same cell.
     fn place(&self, hint: Option<u32>, columns: &[Lanes], lane: usize) -> usize {
         let known = hint.and_then(|hint| self.ranks.get(hint as usize));
         known.map_or_else(|| self.ranks.len() + cell(&self.cuts, |d| columns[d][lane]), |&rank| rank as usize)
     }
 }
 
-/// A number that is the same for points in the same part of every ordering column.
+/// A number that is equal for points in the same interval of every sorting column.
 fn cell(cuts: &[[f64; PARTS - 1]], coordinate: impl Fn(usize) -> f64) -> usize {
     cuts.iter().enumerate().fold(0, |cell, (d, cuts)| {
         cell * PARTS + cuts.iter().map(|&cut| usize::from(coordinate(d) > cut)).sum::<usize>()
     })
 }
 
-/// Whether few components count for a row of the probe.
+/// Whether few components count for the rows of the probe.
 fn pays<F: Family>(pass: &PreparedPass<F>, centre: &[f64], probe: &[f64]) -> bool {
     let n_columns = centre.len();
     let mut block = vec![Lanes::all(1.0); n_columns + 1];
@@ -106,7 +107,7 @@ fn pays<F: Family>(pass: &PreparedPass<F>, centre: &[f64], probe: &[f64]) -> boo
     n_counting * PER_COUNTING <= probe.len() / n_columns * pass.n_components()
 }
 
-/// Buffers for ordering rows.
+/// Buffers for sorting rows.
 #[derive(Default)]
 pub(super) struct Order {
     rows: Vec<u32>,
@@ -120,7 +121,7 @@ impl Order {
         Self { rows: vec![0; CHUNK_ROWS], places: vec![0; CHUNK_ROWS], ends: vec![0; n_places + 1] }
     }
 
-    /// Orders some rows of a group so that neighbours are alike (counting sort).
+    /// Sorts some rows of a group so that similar rows are adjacent (counting sort).
     pub(super) fn sort(
         &mut self,
         search: &Search,
@@ -130,7 +131,7 @@ impl Order {
     ) -> &[u32] {
         let Self { rows, places, ends } = self;
         ends.fill(0);
-        // Asked once: a restart beside this one may change the hints at any time.
+        // Read once: a restart running in parallel may change the hints at any time.
         for (row, out) in range.clone().zip(places.iter_mut()) {
             let hint = hints.and_then(|hints| hints.get(group.first_row() + row));
             let place = search.place(hint, group.block(row / LANES), row % LANES);
@@ -148,7 +149,7 @@ impl Order {
     }
 }
 
-/// Replaces counts by the sums up to and including each.
+/// Replaces counts by cumulative sums.
 pub(super) fn sum_up(counts: &mut [u32]) {
     let mut total = 0;
     for count in counts {

@@ -10,20 +10,20 @@ use crate::kernels::{Evidence, LANES, Lanes, Softmax};
 use crate::rows::Loader;
 use crate::sweep::{Chunk, Hints};
 
-/// What is known of up to 16 rows.
+/// Results for up to 16 rows.
 pub(super) struct Found<'a> {
     /// Which rows.
     pub place: Place<'a>,
-    /// Unnormalised posteriors, a `Lanes` for each component, or for each of `components`.
+    /// Unnormalised posteriors, one `Lanes` for each component or for each of `components`.
     pub posterior: &'a [Lanes],
-    /// Components near the rows, if the others were left out.
+    /// Components near the rows, if the others were skipped.
     pub components: Option<&'a [u32]>,
     /// Sums of the posteriors, and log₂ of the mixture density.
     pub evidence: Evidence,
 }
 
 impl Found<'_> {
-    /// The components that the entries of `posterior` with these numbers belong to.
+    /// The components that the given entries of `posterior` belong to.
     pub(super) fn components_at(&self, chosen: [u32; LANES]) -> [u32; LANES] {
         self.components.map_or(chosen, |components| chosen.map(|at| components[at as usize]))
     }
@@ -33,7 +33,7 @@ impl Found<'_> {
 pub(super) struct Finder<F: Family> {
     pub(super) scratch: F::Scratch,
     joint: Vec<Lanes>,
-    /// A block of rows that were not neighbours.
+    /// A block of rows gathered from anywhere in the group.
     gathered: Vec<Lanes>,
     near: NearBuffers,
     order: Order,
@@ -62,8 +62,8 @@ impl<F: Family> Finder<F> {
         }
     }
 
-    /// Hands over the posteriors of all rows in some blocks of a group: block after block, or in an order in which
-    /// neighbours are alike where near components are searched for.
+    /// Passes on the posteriors of all rows in some blocks of a group: block by block, or sorted by similarity if near
+    /// components are searched for.
     pub(super) fn for_each(
         &mut self,
         pass: &PreparedPass<F>,
@@ -90,7 +90,7 @@ impl<F: Family> Finder<F> {
         self.order = order;
     }
 
-    /// Hands over the posterior of up to 16 rows from anywhere in the group.
+    /// Passes on the posteriors of up to 16 rows from anywhere in the group.
     pub(super) fn of_rows(
         &mut self,
         pass: &PreparedPass<F>,

@@ -1,4 +1,4 @@
-//! A pass that is ready to run: factors of the model, limits, and how near components are found.
+//! A pass that is ready to run: factors of the model, cutoffs, and how near components are found.
 
 use super::chunk::Workspace;
 use super::near::Search;
@@ -16,9 +16,9 @@ pub struct PreparedPass<F: Family> {
     pub(super) split_counts: bool,
     /// The point that rows are centred on, in the data's own coordinates.
     pub(super) data_centre: Vec<f64>,
-    /// For each component the exponent below which its share of a row counts as zero.
+    /// For each component, the exponent below which its share of a row counts as zero.
     pub(super) cutoffs: Vec<f64>,
-    /// What bounds the error of single precision, if draws may use it.
+    /// The error bound of single precision, if draws may use it.
     pub(super) narrow: Option<ErrorBound>,
     /// How components near a row are found, if most are far from most rows.
     pub(super) search: Option<Search>,
@@ -27,7 +27,7 @@ pub struct PreparedPass<F: Family> {
 
 /// The exponent below which a component's share of a row counts as zero: less than a rounding error of the row, and of
 /// the component even if all rows are like this one.
-pub(crate) fn least_exponent(weight: f64) -> f64 {
+pub(crate) fn cutoff_exponent(weight: f64) -> f64 {
     let of_component = if weight > 0.0 { scalar_ln(weight) * std::f64::consts::LOG2_E } else { LEAST_EXPONENT };
     (of_component.min(0.0) - f64::from(f64::MANTISSA_DIGITS)).max(LEAST_EXPONENT)
 }
@@ -44,7 +44,7 @@ impl<F: Family> PreparedPass<F> {
             data_centre: pass.data_centre(),
             assignment: pass.assignment,
             split_counts: is_sampled && pass.split_counts,
-            cutoffs: pass.model.weights.iter().map(|&weight| least_exponent(weight)).collect(),
+            cutoffs: pass.model.weights.iter().map(|&weight| cutoff_exponent(weight)).collect(),
             narrow: narrow.map(|bound| bound.with_roundings(set.n_roundings())),
             search: None,
             components,

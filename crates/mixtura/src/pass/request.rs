@@ -1,4 +1,4 @@
-//! A pass as it is sent to whoever holds the rows.
+//! A pass in the form in which it is sent to an engine.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +8,26 @@ use crate::family::Family;
 use crate::sweep::{Engine, Source, Sweep};
 use crate::{Error, Mixture};
 
-/// One pass, complete in itself: the model, and what to do with posteriors.
+/// One self-contained pass: the model, and what to do with posteriors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Pass<F: Family> {
-    /// What is subtracted from all rows before anything else, if they lie far from 0. Model and centre are those of
-    /// such rows. Without it, means would lose the digits that a narrow component needs (ADR 6).
+    /// The vector subtracted from all rows first, if they are far from 0. Model and centre refer to the shifted rows.
+    /// Without it, means would lose the digits that a narrow component needs (ADR 6).
     #[serde(default)]
     pub origin: Option<Vec<f64>>,
     /// The current model.
     pub model: Mixture<F>,
     /// The point that rows are centred on.
     pub centre: Vec<f64>,
-    /// What becomes of a posterior.
+    /// What to do with posteriors.
     pub assignment: Assignment,
-    /// How log-densities are computed for draws.
+    /// Precision of log-densities for draws.
     pub precision: Precision,
-    /// Whether a row of weight n is drawn n times, instead of once with its whole weight.
+    /// Whether a row of weight n is drawn n times instead of once with its full weight.
     pub split_counts: bool,
-    /// Rows from all over the data, row-major and less `origin`, from which the pass decides whether to search for near
-    /// components; empty to compute every component for every row.
+    /// Rows from all over the data, row-major and minus `origin`, from which the pass decides whether to search for
+    /// near components; empty to evaluate every component for every row.
     pub probe: Vec<f64>,
 }
 
@@ -46,6 +46,19 @@ impl<F: Family> Pass<F> {
         })
     }
 
+    /// A pass that only evaluates a model, in double precision, centred between its components.
+    pub fn evaluating(model: Mixture<F>) -> Self {
+        Self {
+            origin: None,
+            centre: model.centre(),
+            model,
+            assignment: Assignment::Evaluate,
+            precision: Precision::Double,
+            split_counts: false,
+            probe: Vec::new(),
+        }
+    }
+
     /// The centre in the data's own coordinates.
     pub(super) fn data_centre(&self) -> Vec<f64> {
         match &self.origin {
@@ -55,7 +68,7 @@ impl<F: Family> Pass<F> {
     }
 }
 
-/// The point that rows of a source are centred on: 0 for a family that needs values as they are.
+/// The point that the rows of a source are centred on; 0 for a family that needs uncentred values.
 pub(crate) fn centre_of<F: Family, E: Engine>(source: &Source<E>) -> Vec<f64> {
     if F::CENTRED { source.summary().centre.clone() } else { vec![0.0; source.n_columns()] }
 }

@@ -1,11 +1,11 @@
-//! Splits the counts of rows over components by multinomial draws.
+//! Splits the counts of rows among components by multinomial draws.
 
 use rand_distr::{Binomial, Distribution};
 
 use crate::kernels::{LANES, Lanes};
 use crate::random::{Address, Generator, Purpose, uniform};
 
-/// Counts up to this are split draw by draw; larger ones by binomial draws.
+/// Counts up to this are split draw by draw, larger ones by binomial draws.
 const SPLIT_BY_DRAWS: f64 = 64.0;
 
 /// Buffers for one row.
@@ -19,8 +19,8 @@ impl Splitter {
         Self { posterior: vec![0.0; n_components], counts: vec![0.0; n_components] }
     }
 
-    /// Splits the counts of a block in proportion to its posteriors, whose sums are given. Row `row` of the whole data
-    /// set is the block's first, and draws from a generator of its own.
+    /// Splits the counts of a block in proportion to its posteriors, whose sums are given. `row` is the number of the
+    /// block's first row in the whole data set; each row draws from its own generator.
     pub(super) fn split(
         &mut self,
         counts: &Lanes,
@@ -40,7 +40,7 @@ impl Splitter {
     }
 }
 
-/// Splits a whole count over components in proportion to `posterior`, whose sum is `sum`.
+/// Splits a whole-number count among components in proportion to `posterior`, whose sum is `sum`.
 fn split_count(count: f64, posterior: &[f64], sum: f64, generator: &mut Generator, out: &mut [f64]) {
     out.fill(0.0);
     if count <= SPLIT_BY_DRAWS {
@@ -55,7 +55,7 @@ fn split_count(count: f64, posterior: &[f64], sum: f64, generator: &mut Generato
         }
         return;
     }
-    // One binomial after the other, each of what the components before have left.
+    // One binomial draw per component, from what the previous components have left.
     let (mut left, mut mass) = (count as u64, sum);
     let last = posterior.iter().rposition(|&p| p > 0.0).expect("invariant: some component has mass");
     for (out, &p) in out.iter_mut().zip(posterior).take(last) {

@@ -4,17 +4,17 @@ use super::private::{Storage, Values};
 use super::{Rows, Scalar};
 use crate::kernels::{Centre, InstructionSet, LANES, Lanes, Transpose, prefetch};
 
-/// Loads blocks of rows less a centre.
+/// Loads blocks of rows, minus a centre.
 pub(crate) struct Loader<'a> {
     rows: &'a Rows<'a>,
-    /// What is subtracted from stored values.
+    /// Subtracted from stored values.
     offset: Vec<f64>,
-    /// What differences are multiplied by, if rows are normalized.
+    /// Multiplies the differences, if rows are normalized.
     scale: Option<&'a [f64]>,
 }
 
 impl<'a> Loader<'a> {
-    /// Rows less `centre`, which is in the units of the rows as seen, after any normalization.
+    /// Loads rows minus `centre`, which is in normalized units if the rows are normalized.
     pub(super) fn new(rows: &'a Rows<'a>, centre: &[f64]) -> Self {
         let Some(normalization) = &rows.normalization else {
             return Self { rows, offset: centre.to_vec(), scale: None };
@@ -31,7 +31,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Asks the machine to bring a block near that will be loaded soon, if there is such a block.
+    /// Prefetches a block that will be loaded soon, if it exists.
     pub(crate) fn prefetch(&self, block: usize) {
         match &self.rows.values {
             Values::F64(storage) => self.prefetch_stored(storage, block),

@@ -1,4 +1,4 @@
-//! Holds the rows of a data set in memory: values, weights, labels and column names.
+//! The rows of a data set in memory: values, weights, labels and column names.
 
 mod builder;
 mod loader;
@@ -14,14 +14,14 @@ use crate::Error;
 use crate::kernels::{LANES, Lanes};
 use crate::sweep::Summary;
 
-/// Bits kept of a centre, so that subtracting it from values of its size is exact.
+/// Significant bits kept of a centre, so that subtracting it from values of its magnitude is exact.
 const CENTRE_BITS: u32 = 40;
 
-/// A number type that rows may be kept in; all computation is in `f64`.
+/// A number type in which rows may be stored; all computation uses `f64`.
 pub trait Scalar: Copy + Default + Send + Sync + 'static + private::Sealed {
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
-    /// Puts a storage of this type into the enum that holds either type.
+    /// Wraps a storage of this type in the enum of both types.
     #[doc(hidden)]
     fn wrap(storage: private::Storage<'_, Self>) -> private::Values<'_>;
 }
@@ -33,14 +33,14 @@ pub(crate) mod private {
     impl Sealed for f64 {}
     impl Sealed for f32 {}
 
-    /// Where the values of one number type are.
+    /// The storage of values of one number type.
     #[derive(Debug, Clone)]
     pub enum Storage<'a, T: Clone> {
-        /// Row after row, as the caller has them.
+        /// Row by row, as given by the caller.
         RowMajor(Cow<'a, [T]>),
         /// Column after column, as the caller has them.
         ColumnMajor(Cow<'a, [T]>),
-        /// Blocks of `LANES` rows, each block column after column; the last block padded with zeros.
+        /// Blocks of `LANES` rows, column by column within each block; the last block is padded with zeros.
         Blocked(Cow<'a, [T]>),
     }
 
@@ -179,7 +179,7 @@ impl<'a> Rows<'a> {
         Self { values, n_rows, n_columns, weights: None, labels: None, names: Vec::new(), normalization: None }
     }
 
-    /// Gives each row a weight: 0 or from 1e-100 to 1e100, not all 0.
+    /// Gives each row a weight: 0, or between 1e-100 and 1e100; not all 0.
     pub fn with_weights(mut self, weights: impl Into<Cow<'a, [f64]>>) -> Result<Self, Error> {
         let weights = weights.into();
         if weights.len() != self.n_rows {
@@ -251,12 +251,12 @@ impl<'a> Rows<'a> {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
 
-    /// The map that the rows are seen through, if they were normalized.
+    /// The normalization applied when rows are read, if any.
     pub fn normalization(&self) -> Option<&Normalization> {
         self.normalization.as_ref()
     }
 
-    /// Sees the rows through a map of each column; the stored values stay as they are.
+    /// Applies an affine map to each column when rows are read; the stored values do not change.
     #[must_use]
     pub fn with_normalization(mut self, normalization: Normalization) -> Self {
         assert_eq!(normalization.n_columns(), self.n_columns, "invariant: a map per column");
@@ -264,13 +264,13 @@ impl<'a> Rows<'a> {
         self
     }
 
-    /// Sees each column mapped to [0, 1]; the stored values stay as they are. Cost: one sweep.
+    /// Maps each column to [0, 1] when rows are read; the stored values do not change. Cost: one sweep.
     pub fn normalized(self) -> Result<Self, Error> {
         let summary = Summary::of(&self)?;
         Ok(self.with_normalization(Normalization::to_unit_interval(&summary.minimum, &summary.maximum)))
     }
 
-    /// The same rows as they are stored, borrowed.
+    /// The same rows as stored, borrowed.
     pub fn without_normalization(&self) -> Rows<'_> {
         let values = match &self.values {
             Values::F64(storage) => Values::F64(storage.borrowed()),
@@ -286,14 +286,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// One row, as `f64`, through the normalization if there is one.
+    /// One row as `f64`, normalized if the rows are.
     pub fn row(&self, row: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.n_columns];
         self.row_into(row, &mut out);
         out
     }
 
-    /// Writes one row into `out`, as `f64`, through the normalization if there is one.
+    /// Writes one row into `out` as `f64`, normalized if the rows are.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
         assert!(row < self.n_rows, "row {row} of {}", self.n_rows);
         for (column, out) in out.iter_mut().enumerate().take(self.n_columns) {
@@ -317,12 +317,12 @@ impl<'a> Rows<'a> {
         self.n_rows.div_ceil(LANES)
     }
 
-    /// Loads blocks of these rows less `centre`.
+    /// Loads blocks of these rows, minus `centre`.
     pub(crate) fn loader<'b>(&'b self, centre: &[f64]) -> Loader<'b> {
         Loader::new(self, centre)
     }
 
-    /// Loads the weights of block `block`; lanes past the last row weigh nothing.
+    /// Loads the weights of block `block`; 0 in lanes past the last row.
     pub(crate) fn load_weights(&self, block: usize, out: &mut Lanes) {
         let first = block * LANES;
         let n_valid = LANES.min(self.n_rows - first);
@@ -333,7 +333,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Copies rows out, with their weights, as seen through the normalization.
+    /// Copies rows with their weights, normalized if the rows are.
     pub fn gather(&self, indices: &[usize]) -> Rows<'static> {
         let mut values = vec![0.0; indices.len() * self.n_columns];
         for (&row, out) in indices.iter().zip(values.chunks_exact_mut(self.n_columns)) {
@@ -345,12 +345,12 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// Gives picked rows their weights, which may all be 0.
+    /// Sets the weights of picked rows, which may all be 0.
     pub(crate) fn with_picked_weights(self, weights: Vec<f64>) -> Self {
         Self { weights: Some(Cow::Owned(weights)), ..self }
     }
 
-    /// The first value that is not finite, in row order, as an error.
+    /// The first non-finite value in row order, as an error.
     fn check_finite(&self) -> Result<(), Error> {
         let all_finite = match &self.values {
             Values::F64(storage) => storage.all_finite(),
@@ -371,7 +371,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The number with all but [`CENTRE_BITS`] of its significant bits cleared.
+/// The number with only its [`CENTRE_BITS`] leading significant bits kept.
 pub(crate) fn shorten(x: f64) -> f64 {
     f64::from_bits(x.to_bits() & !((1 << (53 - CENTRE_BITS)) - 1))
 }
@@ -403,7 +403,7 @@ impl<T: Scalar> Storage<'_, T> {
 
     fn all_finite(&self) -> bool {
         use rayon::prelude::*;
-        // x − x is 0 for finite x and NaN otherwise: a sum that vectorises, without branches.
+        // x − x is 0 for finite x and NaN otherwise; this sum vectorizes without branches.
         self.values()
             .par_chunks(1 << 16)
             .all(|chunk| chunk.iter().fold(0.0, |sum, &value| sum + (value.to_f64() - value.to_f64())) == 0.0)
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_reported_where_it_stands() {
+    fn a_bad_value_is_reported_with_its_place() {
         let mut values = vec![0.0f32; 40];
         values[27] = f32::INFINITY;
         let error = Rows::from_slice(&values, 4).unwrap_err();

@@ -1,4 +1,4 @@
-//! Maps each column to [0, 1] for a fit and brings likelihoods back to the data's own units.
+//! Maps each column to [0, 1] for a fit, and converts likelihoods back to the data's own units.
 
 use serde::{Deserialize, Serialize};
 
@@ -72,12 +72,12 @@ impl Normalization {
         self.offset.len()
     }
 
-    /// What is subtracted from each column.
+    /// Subtracted from each column.
     pub fn offset(&self) -> &[f64] {
         &self.offset
     }
 
-    /// What each column is multiplied by afterwards.
+    /// Multiplies each column afterwards.
     pub fn scale(&self) -> &[f64] {
         &self.scale
     }
@@ -89,13 +89,13 @@ impl Normalization {
         }
     }
 
-    /// Logarithm of the map's volume factor: add it to a log-density of mapped rows to have the
-    /// log-density in the data's own units.
+    /// Logarithm of the map's volume factor: add it to a log-density of mapped rows to get the log-density in the
+    /// data's own units.
     pub fn ln_volume(&self) -> f64 {
         self.scale.iter().map(|scale| scale.ln()).sum()
     }
 
-    /// What to subtract from a stored value so that, scaled, it is the mapped one less `centre`.
+    /// What to subtract from a stored value so that the scaled difference is the mapped value minus `centre`.
     pub(crate) fn raw_offset(&self, column: usize, centre: f64) -> f64 {
         self.offset[column] + centre / self.scale[column]
     }

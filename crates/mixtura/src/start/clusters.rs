@@ -1,4 +1,4 @@
-//! Clusters a sample of the rows by k-means++ and a few rounds of k-means.
+//! Clusters a sample of the rows with k-means++ and a few rounds of k-means.
 
 use rayon::prelude::*;
 
@@ -7,27 +7,26 @@ use crate::random::{Address, Generator, below, uniform};
 use crate::sweep::{Engine, Source};
 use crate::{Error, Rows};
 
-/// Rounds of k-means after seeding; a start need not be converged.
+/// Rounds of k-means after seeding; a start does not need to converge.
 const ROUNDS: usize = 10;
-/// Least number of rows in a sample.
+/// Minimum sample size.
 const LEAST_SAMPLE: usize = 10_000;
-/// Rows in a sample for each parameter of a covariance row.
+/// Sample rows per parameter of a covariance row.
 const ROWS_PER_PARAMETER: usize = 5;
-/// Points that are labelled between two looks at whether to stop.
+/// Points labelled between two checks for a stop.
 const POINTS_AT_A_TIME: usize = 256;
-/// Seeding compares several candidates for each centre while that costs fewer operations than this.
+/// Seeding compares several candidates for each centre as long as this costs fewer operations than this.
 const CANDIDATE_WORK: usize = 400_000_000;
 
-/// Rows that a start of K components in D dimensions looks at.
+/// Sample size for a start of K components in D dimensions.
 pub(crate) fn sample_size(n_components: usize, n_columns: usize) -> usize {
     LEAST_SAMPLE.max(20 * n_components).max(ROWS_PER_PARAMETER * n_components * (n_columns + 1))
 }
 
 /// A sample of the rows, labelled by cluster; no cluster is empty.
 ///
-/// Seeding is k-means++ (Arthur and Vassilvitskii 2007) with the best of 2 + ⌊ln K⌋ candidates for
-/// each centre, on columns divided by their robust scale. Cost O(n K D) for a sample of n rows, a
-/// few times.
+/// Seeding is k-means++ (Arthur and Vassilvitskii 2007) with the best of 2 + ⌊ln K⌋ candidates for each centre, on
+/// columns divided by their robust scale. Cost: a small multiple of n K D for a sample of n rows.
 pub(super) fn clusters(
     source: &Source<impl Engine>,
     n_components: usize,
@@ -40,7 +39,7 @@ pub(super) fn clusters(
     let mut generator = address.item(1);
     let mut centres = points.seed(n_components, &mut generator, source)?;
     if centres.len() < n_components * n_columns {
-        // The sample has too few distinct rows: take distinct rows of all the data instead.
+        // The sample has too few distinct rows: use distinct rows of the whole data set instead.
         sample = source.pick(&source.distinct(sample_size(n_components, n_columns))?)?;
         points = Points::new(&sample, &source.summary().centre, &floor.scale);
         centres = points.seed(n_components, &mut generator, source)?;
@@ -86,7 +85,7 @@ impl Points {
         &self.values[n * self.n_columns..][..self.n_columns]
     }
 
-    /// Centres by k-means++; fewer than asked for if there are not as many distinct points.
+    /// Centres by k-means++; fewer than requested if there are not enough distinct points.
     fn seed(
         &self,
         n_centres: usize,
@@ -120,7 +119,7 @@ impl Points {
         Ok(centres)
     }
 
-    /// A point with probability in proportion to `mass`; none if there is no mass.
+    /// A point drawn in proportion to `mass`; `None` if all masses are 0.
     fn choose(&self, mass: &[f64], generator: &mut Generator) -> Option<usize> {
         let total: f64 = mass.iter().sum();
         if !total.is_finite() {
@@ -162,7 +161,7 @@ impl Points {
         Ok(labels)
     }
 
-    /// Moves every centre to the mean of its points; a centre without points stays.
+    /// Moves every centre to the mean of its points; a centre without points stays in place.
     fn move_centres(&self, labels: &[u32], centres: &mut [f64]) {
         let mut sums = vec![0.0; centres.len()];
         let mut weights = vec![0.0; centres.len() / self.n_columns];
@@ -181,7 +180,7 @@ impl Points {
         }
     }
 
-    /// Gives each empty cluster the point farthest from its centre among clusters of several points.
+    /// Gives each empty cluster the point that is farthest from its centre, taken from clusters with several points.
     fn fill_empty(
         &self,
         labels: &mut [u32],

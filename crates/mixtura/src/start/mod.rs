@@ -1,4 +1,4 @@
-//! Gives a fit its first model: from rows, from clusters, from labels or from the user.
+//! Creates the initial model of a fit: from rows, clusters, labels, or a given model.
 
 mod clusters;
 pub mod kmeans;
@@ -11,16 +11,16 @@ use crate::random::Address;
 use crate::sweep::{Engine, Source, Threads};
 use crate::{Error, Mixture, Rows};
 
-/// Where a fit starts.
+/// How a fit starts.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Start<F: Family> {
-    /// k-means++ seeds and a few rounds of k-means, on scaled columns of a sample of the rows; then
-    /// the components of the clusters.
+    /// k-means++ seeds and a few rounds of k-means, on scaled columns of a sample of the rows; each cluster gives a
+    /// component.
     #[default]
     KmeansPlusPlus,
-    /// The paper's: means uniform from distinct rows, spherical covariances half as wide as the
-    /// nearest other mean is far, equal weights. Works in the data's own units.
+    /// The paper's start: means drawn uniformly from distinct rows, spherical covariances with half the distance to the
+    /// nearest other mean as width, equal weights. Uses the data's own units.
     Random,
     /// The best of several short runs of EM from k-means++ seeds, on a sample of the rows.
     ShortEm,
@@ -31,7 +31,7 @@ pub enum Start<F: Family> {
 }
 
 impl<F: Family> Start<F> {
-    /// The first model, by draws at an address; `ShortEm` without its short runs, which are fits of their own.
+    /// The initial model, with draws at an address. `ShortEm` without its short runs, which are separate fits.
     pub(crate) fn first_model<E: Engine>(
         &self,
         source: &Source<E>,
@@ -47,7 +47,7 @@ impl<F: Family> Start<F> {
                 }
                 Ok(model.clone())
             }
-            // One component has no neighbour to take its width from: the data's covariance.
+            // A single component has no neighbour that determines its width: use the covariance of the data.
             Start::Random if n_components == 1 => {
                 let sample = source.sample(sample_size(1, floor.scale.len()), &mut address.item(0))?;
                 let labels = vec![0; sample.n_rows()];
@@ -80,7 +80,7 @@ pub(crate) fn of_clusters<F: Family, E: Engine>(
     of_labelled(&labelled, n_components, floor, source)
 }
 
-/// The components of labelled rows in memory, which were taken from `source` and are given up with it.
+/// The components of labelled rows in memory, which were taken from `source`; stops when `source` does.
 fn of_labelled<F: Family, E: Engine>(
     rows: &Rows<'_>,
     n_components: usize,
@@ -91,8 +91,8 @@ fn of_labelled<F: Family, E: Engine>(
     of_source_labels(&labelled, n_components, floor)
 }
 
-/// The mixture that maximises the likelihood of labelled rows, and what became of each component; every label
-/// below K needs a row. A group whose covariance is singular is reported as `Kept` or `Uncorrelated`.
+/// The maximum-likelihood mixture of labelled rows, and the outcome for each component. Every label below K needs a
+/// row. A group with a singular covariance is reported as `Kept` or `Uncorrelated`.
 pub fn maximum_of_labels<F: Family, E: Engine>(
     source: &Source<E>,
     n_components: usize,
@@ -103,8 +103,8 @@ pub fn maximum_of_labels<F: Family, E: Engine>(
     Ok((Mixture { weights: shares(&tally, n_components), components }, outcomes))
 }
 
-/// The components of a source's labelled rows: one update from statistics, with too small groups
-/// blended with a spherical component about their mean.
+/// The components of a source's labelled rows: one update from statistics, where groups that are too small are blended
+/// with a spherical component around their mean.
 fn of_source_labels<F: Family, E: Engine>(
     source: &Source<E>,
     n_components: usize,
@@ -113,7 +113,7 @@ fn of_source_labels<F: Family, E: Engine>(
     let (anywhere, tally) = tally_of_labels::<F, E>(source, n_components, floor)?;
     let (estimated, _) = anywhere.maximize(&tally.moments, &vec![Fate::Estimate; n_components], floor);
     let previous = F::about(&estimated.centres(), &floor.scale, floor);
-    let least = previous.least_rows();
+    let least = previous.fewest_rows();
     let fates: Vec<Fate> = (0..n_components)
         .map(|k| match tally.effective_rows(k) {
             n_rows if n_rows < least => Fate::Blend { n_rows },
@@ -124,13 +124,13 @@ fn of_source_labels<F: Family, E: Engine>(
     Ok(Mixture { weights: shares(&tally, n_components), components })
 }
 
-/// The statistics of labelled rows, and some components to estimate others from.
+/// The statistics of labelled rows, and components to update from them.
 fn tally_of_labels<F: Family, E: Engine>(
     source: &Source<E>,
     n_components: usize,
     floor: &Floor,
 ) -> Result<(F, Tally<F::Moments>), Error> {
-    // The statistics do not depend on the model, only on where they are centred.
+    // The statistics do not depend on the model, only on their centre.
     let centre = centre_of::<F, E>(source);
     let everywhere: Vec<f64> = (0..n_components).flat_map(|_| centre.iter().copied()).collect();
     let model = equally_weighted(F::about(&everywhere, &floor.scale, floor));
@@ -144,7 +144,7 @@ fn tally_of_labels<F: Family, E: Engine>(
     if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Recentred | Outcome::Rough)) {
         return Ok((pass.model.components, tally));
     }
-    // A narrow group far from the common centre: once more, about its own mean.
+    // If a group is narrow and far from the common centre, repeat with its own mean as centre.
     pass.model.components = estimated;
     let tally = source.sweep(&pass)?;
     Ok((pass.model.components, tally))

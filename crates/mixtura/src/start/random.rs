@@ -6,10 +6,10 @@ use crate::Error;
 use crate::random::{Address, below};
 use crate::sweep::{Engine, Source};
 
-/// Draws before giving up on luck and listing all distinct rows, for each row wanted.
+/// Number of draws, per requested row, before switching to a list of all distinct rows.
 const TRIES: usize = 20;
 
-/// `n` rows of different values, uniformly at random, one after the other.
+/// `n` rows with different values, drawn uniformly one after the other.
 pub(super) fn distinct_rows(source: &Source<impl Engine>, n: usize, address: Address) -> Result<Vec<f64>, Error> {
     let mut generator = address.item(0);
     let n_rows = source.summary().n_rows;
@@ -30,7 +30,7 @@ pub(super) fn distinct_rows(source: &Source<impl Engine>, n: usize, address: Add
             n_taken += usize::from(take(drawn.row(row), drawn.weight(row), &mut centres));
         }
     }
-    // Mostly repeats: choose among the distinct rows themselves.
+    // Most rows are repeats: choose among the distinct rows.
     if n_taken < n {
         let mut distinct = source.distinct(usize::MAX)?;
         while n_taken < n && !distinct.is_empty() {

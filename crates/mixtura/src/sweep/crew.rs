@@ -10,10 +10,10 @@ use super::tree::nodes_of;
 use super::{CHUNK_BLOCKS, Merge, Piece, Prepared, Tree};
 use crate::Error;
 
-/// The threads of this process, with what they work in.
+/// The threads of this process and their workspaces.
 ///
-/// It runs on the rayon pool it is called in; the number of threads changes no bit of the result. Memory: a workspace
-/// per thread, and at most log₂ n results that wait for their neighbours, per thread.
+/// Runs on the current rayon pool; the number of threads does not change a single bit of the result. Memory: one
+/// workspace per thread, and at most log₂ n results per thread that wait for their neighbours.
 #[derive(Default)]
 pub struct Crew<'a> {
     workspaces: Shelf,
@@ -22,8 +22,8 @@ pub struct Crew<'a> {
 }
 
 impl<'a> Crew<'a> {
-    /// Ends sweeps early, with [`Error::Interrupted`], once `stop` says so. It is asked before every chunk, by all
-    /// threads, so it should be cheap: the load of an atomic flag.
+    /// Ends sweeps early, with [`Error::Interrupted`], when `stop` returns true. All threads call it before every
+    /// chunk, so it should be cheap, such as the load of an atomic flag.
     #[must_use]
     pub fn with_stop(self, stop: impl Fn() -> bool + Send + Sync + 'a) -> Self {
         Self { stop: Some(Box::new(stop)), ..self }
@@ -56,7 +56,7 @@ impl<'a> Crew<'a> {
         Ok(tree)
     }
 
-    /// The merged result of 2^level chunks. The first error in the order of chunks is that of all.
+    /// The merged result of 2^level chunks. If several chunks fail, the error of the first one is returned.
     fn node<P: Prepared>(&self, sweep: &P, piece: Piece<'_>, first: u64, level: u32) -> Result<P::Tally, Error> {
         if level == 0 {
             return self.chunk(sweep, piece, first);
@@ -74,7 +74,7 @@ impl<'a> Crew<'a> {
             return Err(Error::Interrupted);
         }
         let mut workspace = self.workspaces.take(|workspace| sweep.fits(workspace)).unwrap_or_else(|| {
-            // For few rows with many columns, workspaces for a whole chunk would dwarf the rows.
+            // For few rows with many columns, workspaces for a whole chunk would be far larger than the rows.
             sweep.workspace(piece.rows.n_blocks().min(CHUNK_BLOCKS))
         });
         let mut tally = self.tallies.take(|tally| sweep.clear(tally)).unwrap_or_else(|| sweep.tally());
@@ -84,12 +84,12 @@ impl<'a> Crew<'a> {
     }
 }
 
-/// Things of one type that may be used again; those of the type that was used before are dropped.
+/// Reusable objects of one type; those of a previously used type are dropped.
 #[derive(Default)]
 struct Shelf(Mutex<Vec<Box<dyn Any + Send>>>);
 
 impl Shelf {
-    /// Takes one that fits, if the last one does.
+    /// Takes one if the last one fits.
     fn take<T: 'static>(&self, fits: impl FnOnce(&mut T) -> bool) -> Option<T> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
         let mut thing = last.downcast::<T>().ok()?;

@@ -1,21 +1,21 @@
-//! Separates what is to be found out from who holds the rows.
+//! The interface to rows held elsewhere: an engine runs sweeps over them.
 
 use super::{Crew, Hints, Piece, Sweep};
 use crate::{Error, Rows};
 
-/// Whoever holds the rows: threads of this machine, a stream of a file, machines of a cluster.
+/// Holds the rows: threads of this machine, a stream from a file, the machines of a cluster.
 ///
-/// An engine runs a [`Sweep`] over all its pieces, with [`Crew::run`] wherever they are, and joins their
-/// [`Tree`](super::Tree)s. That is all a fit needs: the summary of the columns, samples, single rows, passes and the
+/// An engine runs a [`Sweep`] over all its pieces, using [`Crew::run`] wherever they are, and joins their
+/// [`Tree`](super::Tree)s. This is all a fit needs: the summary of the columns, samples, single rows, passes and the
 /// theorems' deviations are all sweeps. Every engine gives the same results for the same rows: bit for bit if pieces
 /// are cut at multiples of [`CHUNK_ROWS`](super::CHUNK_ROWS), otherwise the same labels, and sums that agree up to
 /// rounding.
 pub trait Engine: Sync {
-    /// Runs a sweep over all rows. One that is stopped half-way is [`Error::Interrupted`]; without rows it is
-    /// [`Error::NoRows`].
+    /// Runs a sweep over all rows. Returns [`Error::Interrupted`] if it was stopped, and [`Error::NoRows`] if there are
+    /// no rows.
     fn sweep<S: Sweep>(&self, sweep: &S) -> Result<S::Tally, Error>;
 
-    /// Whether work should end as soon as possible. Long work between sweeps looks here.
+    /// Whether work should end as soon as possible. Checked during long work between sweeps.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -29,7 +29,7 @@ pub struct Threads<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// On the threads of the rayon pool that it is called in.
+    /// Uses the current rayon pool.
     pub fn new(rows: &'a Rows<'a>) -> Self {
         Self { rows, crew: Crew::default(), hints: Hints::new(rows.n_rows()) }
     }

@@ -1,12 +1,12 @@
-//! Remembers which component was last found near each row; only speed depends on it.
+//! Remembers which component was last found near each row. Only speed depends on it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Most rows that are given a hint: two bytes each, 32 MB in all.
+/// Maximum number of rows that get a hint: two bytes each, 32 MB in total.
 const MOST_HINTS: usize = 1 << 24;
 
-/// Which component was last found near each row of a piece, where known. Memory is taken at the first hint.
+/// Which component was last found near each row of a piece, if known. Memory is allocated with the first hint.
 #[derive(Debug, Default)]
 pub struct Hints {
     n_rows: usize,
@@ -14,7 +14,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// No hints yet, for so many rows.
+    /// No hints yet, for `n_rows` rows.
     pub fn new(n_rows: usize) -> Self {
         Self { n_rows: n_rows.min(MOST_HINTS), components: OnceLock::new() }
     }

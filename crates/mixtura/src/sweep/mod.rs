@@ -1,9 +1,9 @@
-//! Goes over all rows once, wherever they are: load, work, merge.
+//! Reads all rows once, wherever they are: load, process, merge.
 //!
-//! A [`Sweep`] says what to find out, and can be sent to whoever holds rows. There it is prepared once
-//! ([`Sweep::prepare`]) and run over any [`Piece`] of the rows. Pieces know where they stand in the whole data set, so
-//! random draws belong to rows, not to pieces. The results come back as [`Tree`]s, which join in any order to the same
-//! bits. An [`Engine`] does nothing else; [`Threads`] is the one for rows in memory.
+//! A [`Sweep`] describes what to compute, and can be sent to another process that holds rows. There it is prepared once
+//! ([`Sweep::prepare`]) and run over any [`Piece`] of the rows. A piece knows its position in the whole data set, so
+//! random draws belong to rows, not to pieces. The results are returned as [`Tree`]s, which give the same bits in
+//! whatever order they are joined. An [`Engine`] does nothing else; [`Threads`] is the engine for rows in memory.
 //!
 //! ```
 //! use mixtura::sweep::{CHUNK_ROWS, Crew, Engine, Merge, Piece, Sweep, Tree};
@@ -60,9 +60,9 @@ pub(crate) use values::check_rows;
 
 use crate::Error;
 
-/// Something to find out by going over all rows once, as it is sent to whoever holds them.
+/// Something to compute by reading all rows once, in the form in which it is sent to an engine.
 pub trait Sweep: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// What is found out.
+    /// The result.
     type Tally: Merge + Serialize + DeserializeOwned + 'static;
     /// The sweep, ready to run.
     type Prepared: Prepared<Tally = Self::Tally>;
@@ -71,17 +71,17 @@ pub trait Sweep: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn prepare(&self) -> Result<Self::Prepared, Error>;
 }
 
-/// A sweep that is ready to run over chunks of rows, on several threads at a time.
+/// A sweep that is ready to run over chunks of rows, on several threads at once.
 pub trait Prepared: Sync {
-    /// What is found out.
+    /// The result.
     type Tally: Merge + 'static;
-    /// What one thread works in. Kept from chunk to chunk, and from one sweep to the next.
+    /// The buffers of one thread. Kept from chunk to chunk, and from one sweep to the next.
     type Workspace: Send + 'static;
 
     /// A workspace for chunks of up to `n_blocks` blocks of 16 rows.
     fn workspace(&self, n_blocks: usize) -> Self::Workspace;
 
-    /// Whether a workspace of an earlier sweep can be used again.
+    /// Whether a workspace from an earlier sweep can be reused.
     fn fits(&self, _workspace: &Self::Workspace) -> bool {
         true
     }
@@ -89,7 +89,7 @@ pub trait Prepared: Sync {
     /// The result over no rows.
     fn tally(&self) -> Self::Tally;
 
-    /// Empties a result of an earlier sweep, to use its memory again; false if it has another shape.
+    /// Clears a result from an earlier sweep to reuse its memory; false if it has a different shape.
     fn clear(&self, _tally: &mut Self::Tally) -> bool {
         false
     }

@@ -8,7 +8,7 @@ use super::{Chunk, Engine, Merge, Prepared, Sweep};
 use crate::random::{Generator, below, uniform};
 use crate::{Error, Rows};
 
-/// Rows looked at for each distinct row that is wanted, before all rows are.
+/// Rows read for each distinct row requested, before all rows are read.
 const FIRST_LOOK: usize = 4;
 
 /// Rows with the given numbers, in that order, with their weights.
@@ -30,8 +30,8 @@ pub(super) fn pick<E: Engine>(engine: &E, rows: &[u64], is_weighted: bool) -> Re
     Ok(picked)
 }
 
-/// At most `n` rows that stand for all: every row of positive weight if there are no more than `n` rows. Otherwise
-/// one row drawn from each of `n` equal shares of the total weight, in their order, without weights.
+/// At most `n` representative rows: every row of positive weight if there are no more than `n` rows. Otherwise one row
+/// drawn from each of `n` equal shares of the total weight, in row order, without weights.
 pub(super) fn sample<E: Engine>(
     engine: &E,
     n_rows: u64,
@@ -53,7 +53,7 @@ pub(super) fn sample<E: Engine>(
     pick(engine, &rows, false)
 }
 
-/// Numbers of the rows at `n` places of the running weight, one in each of `n` equal shares.
+/// Numbers of the rows at `n` positions of the cumulative weight, one in each of `n` equal shares.
 fn rows_by_weight<E: Engine>(engine: &E, n: usize, generator: &mut Generator) -> Result<Vec<u64>, Error> {
     let ChunkWeights(weights) = engine.sweep(&WeighChunks {})?;
     let total: f64 = weights.iter().sum();
@@ -71,7 +71,7 @@ fn rows_by_weight<E: Engine>(engine: &E, n: usize, generator: &mut Generator) ->
     Ok(engine.sweep(&ByWeight { places })?.0)
 }
 
-/// The first rows of positive weight that differ from all rows before them, at most `limit`.
+/// The first rows of positive weight that differ from all previous rows, at most `limit`.
 pub(super) fn distinct<E: Engine>(engine: &E, n_rows: u64, limit: usize) -> Result<Vec<u64>, Error> {
     let n_looked_at = (FIRST_LOOK as u64).saturating_mul(limit as u64);
     if n_looked_at < n_rows {
@@ -83,10 +83,10 @@ pub(super) fn distinct<E: Engine>(engine: &E, n_rows: u64, limit: usize) -> Resu
     Ok(engine.sweep(&Distinct { limit, end: n_rows })?.numbers)
 }
 
-/// Copies rows out.
+/// Copies rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Picks {
-    /// Sorted numbers of rows.
+    /// Row numbers in ascending order.
     rows: Vec<u64>,
 }
 
@@ -108,7 +108,7 @@ impl Merge for Picked {
     }
 }
 
-/// A sweep that needs no preparation, no workspace and nothing but rows.
+/// A sweep that needs only rows: no preparation and no workspace.
 macro_rules! plain_sweep {
     ($sweep:ty, $tally:ty) => {
         impl Sweep for $sweep {
@@ -174,16 +174,16 @@ impl Merge for ChunkWeights {
 }
 
 impl WeighChunks {
-    #[expect(clippy::unused_self, reason = "all plain sweeps look at chunks in the same way")]
+    #[expect(clippy::unused_self, reason = "all plain sweeps process chunks with the same signature")]
     fn look(&self, chunk: &Chunk<'_>, tally: &mut ChunkWeights) {
         tally.0.push(chunk.range().map(|row| chunk.rows().weight(row)).sum());
     }
 }
 
-/// Finds rows by the weight of all rows up to them.
+/// Finds rows by cumulative weight.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ByWeight {
-    /// Chunks in ascending order, and the weight within each that the row is the first to exceed.
+    /// Chunks in ascending order, each with a cumulative weight within the chunk: the first row to exceed it is found.
     places: Vec<(u64, f64)>,
 }
 
@@ -214,11 +214,11 @@ impl ByWeight {
     }
 }
 
-/// Finds rows that differ from all rows before them.
+/// Finds rows that differ from all previous rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Distinct {
     limit: usize,
-    /// Only rows before this one are looked at.
+    /// Only rows before this one are read.
     end: u64,
 }
 
@@ -258,7 +258,7 @@ impl Distinct {
         tally.limit = self.limit;
         let rows = chunk.rows();
         let counts = |&row: &usize| chunk.row_number(row) < self.end && rows.weight(row) > 0.0;
-        // Adding 0 makes −0 and 0 the same value.
+        // Adding 0 turns −0 into 0.
         let bits = |row: usize| rows.row(row).iter().map(|x| (x + 0.0).to_bits()).collect();
         tally.extend(chunk.range().filter(counts).map(|row| (chunk.row_number(row), bits(row))));
     }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_picked_in_the_order_asked_for_with_repeats() {
+    fn rows_are_picked_in_the_requested_order_with_repeats() {
         let values: Vec<f64> = (0..6000).map(f64::from).collect();
         let rows = Rows::from_slice(&values, 2).unwrap().with_weights(vec![0.5; 3000]).unwrap();
         let picked = Source::of(&rows).unwrap().pick(&[2999, 0, 2999, 1500]).unwrap();
@@ -298,8 +298,8 @@ mod tests {
     }
 
     #[test]
-    fn distinct_rows_are_the_first_of_their_kind_and_weigh_something() {
-        // Values 0, 1, …, 9 in runs of 500; the rows of value 3 weigh nothing; −0 is 0.
+    fn distinct_rows_are_first_occurrences_of_positive_weight() {
+        // Values 0, 1, …, 9 in runs of 500; rows with value 3 have weight 0; −0 equals 0.
         let values: Vec<f64> = (0..5000).map(|n| if n == 0 { -0.0 } else { f64::from(n / 500) }).collect();
         let weights = values.iter().map(|&x| if x == 3.0 { 0.0 } else { 1.0 }).collect::<Vec<_>>();
         let rows = Rows::from_slice(&values, 1).unwrap().with_weights(weights).unwrap();

@@ -1,4 +1,4 @@
-//! Describes pieces of the data set, and the chunks they are cut into.
+//! Pieces of the data set, and the chunks they are divided into.
 
 use std::ops::Range;
 
@@ -7,27 +7,27 @@ use crate::Rows;
 use crate::kernels::LANES;
 use crate::rows::Loader;
 
-/// Rows in a chunk, the unit of work and of merging. It is fixed, because it decides the order of sums.
+/// Rows per chunk, the unit of work and of merging. Fixed, because it determines the order of sums.
 pub const CHUNK_ROWS: usize = 1024;
-/// Blocks in a chunk.
+/// Blocks per chunk.
 pub(crate) const CHUNK_BLOCKS: usize = CHUNK_ROWS / LANES;
 
-/// Consecutive rows of the data set, and where in the whole they stand.
+/// Consecutive rows of the data set, and their position in it.
 #[derive(Clone, Copy)]
 pub struct Piece<'a> {
     /// The rows.
     pub rows: &'a Rows<'a>,
-    /// Number of the first one in the whole data set, from 0. Random draws are addressed by it.
+    /// Number of the first row in the whole data set, from 0. Random draws are addressed by it.
     pub first_row: u64,
     /// Number of the first chunk in the whole data set, from 0. Results are merged by it.
     pub first_chunk: u64,
-    /// What earlier passes learned about these rows; only speed depends on it.
+    /// What earlier passes learned about these rows. Only speed depends on it.
     pub hints: Option<&'a Hints>,
 }
 
 impl<'a> Piece<'a> {
-    /// Rows that begin at a multiple of [`CHUNK_ROWS`]; only the last piece of a data set may have a length that is
-    /// not one. Pieces cut elsewhere need chunk numbers of their own: those of a piece follow those of the piece before.
+    /// Rows that begin at a multiple of [`CHUNK_ROWS`]. All pieces except the last must have a length that is also a
+    /// multiple. Pieces cut elsewhere need explicit chunk numbers, which continue from one piece to the next.
     ///
     /// # Panics
     /// If `first_row` is not a multiple of [`CHUNK_ROWS`].
@@ -36,12 +36,12 @@ impl<'a> Piece<'a> {
         Self { rows, first_row, first_chunk: first_row / CHUNK_ROWS as u64, hints: None }
     }
 
-    /// Number of chunks that the rows make.
+    /// Number of chunks in the piece.
     pub fn n_chunks(&self) -> u64 {
         self.rows.n_rows().div_ceil(CHUNK_ROWS) as u64
     }
 
-    /// A chunk, by its number in the whole data set.
+    /// The chunk with this number in the whole data set.
     pub(super) fn chunk(self, number: u64) -> Chunk<'a> {
         let first = (number - self.first_chunk) as usize * CHUNK_BLOCKS;
         let blocks = first..(first + CHUNK_BLOCKS).min(self.rows.n_blocks());
@@ -73,7 +73,7 @@ impl<'a> Chunk<'a> {
         self.blocks.start * LANES..(self.blocks.end * LANES).min(self.rows().n_rows())
     }
 
-    /// The number in the whole data set of a row of the piece.
+    /// The number of one of the piece's rows in the whole data set.
     pub fn row_number(&self, row: usize) -> u64 {
         self.piece.first_row + row as u64
     }

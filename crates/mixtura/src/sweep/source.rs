@@ -1,4 +1,4 @@
-//! Pairs an engine with what is known of its columns, and fetches rows through it.
+//! Combines an engine with a summary of its columns, and fetches rows through it.
 
 use super::{CHUNK_ROWS, Engine, Summary, Sweep, Threads, picks};
 use crate::random::Generator;
@@ -26,7 +26,7 @@ impl<'a> Source<Threads<'a>> {
         Self::new(Threads::new(rows))
     }
 
-    /// Ends sweeps early, with [`Error::Interrupted`], once `stop` says so; see [`Crew::with_stop`](super::Crew).
+    /// Ends sweeps early, with [`Error::Interrupted`], when `stop` returns true; see [`Crew::with_stop`](super::Crew).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ impl<'a> Source<Threads<'a>> {
 }
 
 impl<E: Engine> Source<E> {
-    /// Rows behind an engine. Cost: two or three sweeps.
+    /// Rows of any engine. Cost: two or three sweeps.
     pub fn new(engine: E) -> Result<Self, Error> {
         let summary = Summary::measure(&engine)?;
         Ok(Self { engine, summary })
@@ -57,7 +57,7 @@ impl<E: Engine> Source<E> {
         &self.engine
     }
 
-    /// What is known of the columns.
+    /// The summary of the columns.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
@@ -72,23 +72,23 @@ impl<E: Engine> Source<E> {
         self.summary.mean.len()
     }
 
-    /// Number of chunks that the rows make.
+    /// Number of chunks in the data set.
     pub fn n_chunks(&self) -> usize {
         self.summary.n_rows.div_ceil(CHUNK_ROWS)
     }
 
-    /// Copies rows out, with their weights.
+    /// Copies the rows with these numbers, with their weights.
     pub fn pick(&self, rows: &[u64]) -> Result<Rows<'static>, Error> {
         picks::pick(&self.engine, rows, self.summary.weighted)
     }
 
-    /// At most `n` rows that stand for all: every row of positive weight if there are no more than `n` rows.
-    /// Otherwise one row drawn from each of `n` equal shares of the total weight, in their order, without weights.
+    /// At most `n` representative rows: every row of positive weight if there are no more than `n` rows. Otherwise one
+    /// row drawn from each of `n` equal shares of the total weight, in row order, without weights.
     pub fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error> {
         picks::sample(&self.engine, self.summary.n_rows as u64, self.summary.weighted, n, generator)
     }
 
-    /// Numbers of the first rows of positive weight that differ from all rows before them, at most `limit`.
+    /// Numbers of the first rows of positive weight that differ from all previous rows, at most `limit`.
     pub fn distinct(&self, limit: usize) -> Result<Vec<u64>, Error> {
         picks::distinct(&self.engine, self.summary.n_rows as u64, limit)
     }
@@ -98,7 +98,7 @@ impl<E: Engine> Source<E> {
         self.engine.is_stopped()
     }
 
-    /// Fails with [`Error::Interrupted`] if work should end.
+    /// Returns [`Error::Interrupted`] if work should end.
     pub fn check_stopped(&self) -> Result<(), Error> {
         if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }

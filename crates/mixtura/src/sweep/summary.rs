@@ -1,4 +1,4 @@
-//! Summarizes columns before a fit: extremes, means, a centre to compute about and a robust scale.
+//! Summarizes columns before a fit: extremes, means, a centre, and a robust scale.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -11,55 +11,55 @@ use crate::random::{Address, Purpose};
 use crate::rows::shorten;
 use crate::{Error, Rows};
 
-/// Rows that robust scales are taken from, at most: a floor needs no more digits.
+/// Maximum number of rows used for robust scales; more would not make a difference to the floor.
 const ROWS_FOR_SCALE: usize = 1 << 16;
-/// Up to here every whole number is a floating-point number.
+/// Every whole number up to here is representable.
 const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0; // 2^53
-/// A value is far if it lies so many times farther from the centre than the outer quantiles do. Heavy tails do not
-/// reach there: of Cauchy's distribution, one row in 10⁷.
+/// A value is far if it is this many times farther from the centre than the outer quantiles are. Heavy tails do not
+/// reach that far: in a Cauchy distribution, one row in 10⁷ does.
 const FAR: f64 = 1e6;
-/// Far values that are told of, at most.
+/// Maximum number of far values reported.
 const MOST_FAR_VALUES: usize = 5;
 
-/// What a fit needs to know of the columns before the first round.
+/// What a fit needs to know about the columns before the first round.
 ///
-/// Rows of weight 0 do not count. Cost: one sweep of the rows, and a selection on at most 65,536.
+/// Rows of weight 0 are ignored. Cost: one sweep over the rows, and a selection on at most 65,536 of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Number of rows, those of weight 0 included.
+    /// Number of rows, including those of weight 0.
     pub n_rows: usize,
     /// Whether rows have weights.
     pub weighted: bool,
     /// Sum of row weights.
     pub total_weight: f64,
-    /// Whether every row weight is a whole number, of at most 2⁵³.
+    /// Whether every row weight is a whole number of at most 2⁵³.
     pub whole_weights: bool,
-    /// Least value of each column.
+    /// Smallest value of each column.
     pub minimum: Vec<f64>,
-    /// Greatest value of each column.
+    /// Largest value of each column.
     pub maximum: Vec<f64>,
-    /// The first row that has the least value of each column, from 0.
+    /// The first row with the smallest value of each column, from 0.
     pub minimum_row: Vec<usize>,
-    /// The first row that has the greatest value of each column, from 0.
+    /// The first row with the largest value of each column, from 0.
     pub maximum_row: Vec<usize>,
     /// Weighted mean of each column.
     pub mean: Vec<f64>,
-    /// About the median of each column, with few digits: what rows are taken about (0 for a family
-    /// that needs values as they are).
+    /// Approximate median of each column, with few digits: the point that rows are centred on (0 for a family that
+    /// needs uncentred values).
     pub centre: Vec<f64>,
-    /// What normalization multiplies each column by; 1 without it.
+    /// The factor by which normalization multiplies each column; 1 without normalization.
     pub unit: Vec<f64>,
-    /// A robust scale of each column: interquartile range / 1.349, but at least a tenth of the standard deviation of
-    /// the values between the 0.5 % and 99.5 % quantiles (those beyond moved there; of a small sample two rows at
-    /// either end), and all of that where the range is 0; where both are 0 the standard deviation; |c| for a
-    /// constant column c, 1 if c = 0.
+    /// A robust scale of each column: interquartile range / 1.349, but at least a tenth of the standard deviation after
+    /// moving values beyond the 5 % and 95 % quantiles to these quantiles (in a small sample, two rows at either end),
+    /// and the full standard deviation if the range is 0. If both are 0, the plain standard deviation; for a constant
+    /// column c, |c|, or 1 if c = 0.
     pub scale: Vec<f64>,
-    /// How far the farther of these outer quantiles lies from the centre, or the scale if that is more.
+    /// Distance from the centre to the farther of these outer quantiles, or the scale if that is larger.
     pub reach: Vec<f64>,
 }
 
-/// A value that lies so far from all others of its column that it is hardly a measurement: a fill value, another
-/// unit, a slip.
+/// A value so far from all others in its column that it is unlikely to be a measurement: a fill value, a different
+/// unit, a typing error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FarValue {
     /// Row, from 0.
@@ -71,12 +71,12 @@ pub struct FarValue {
 }
 
 impl Summary {
-    /// Summarizes rows in memory; refuses columns whose squares leave the range of finite numbers.
+    /// Summarizes rows in memory; rejects columns whose squares exceed the floating-point range.
     pub fn of(rows: &Rows<'_>) -> Result<Self, Error> {
         Self::measure(&Threads::new(rows))
     }
 
-    /// Summarizes the rows of an engine; refuses columns whose squares leave the range of finite numbers.
+    /// Summarizes the rows of an engine; rejects columns whose squares exceed the floating-point range.
     pub fn measure<E: Engine>(engine: &E) -> Result<Self, Error> {
         let origin = pick(engine, &[0], false)?.row(0);
         let columns = engine.sweep(&Columns { origin: origin.clone() })?;
@@ -118,13 +118,13 @@ impl Summary {
         Ok(summary)
     }
 
-    /// Columns that hold a single value.
+    /// Columns that contain a single value.
     pub fn constant_columns(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.minimum.len()).filter(|&d| self.minimum[d] == self.maximum[d])
     }
 
-    /// Values that lie more than a million times as far from the centre as the outer quantiles of their column:
-    /// of each column at most the least and the greatest; the farthest first, and at most five.
+    /// Values more than a million times as far from the centre as the outer quantiles of their column. At most the
+    /// smallest and the largest value of each column; farthest first, at most five.
     ///
     /// ```
     /// use mixtura::Rows;
@@ -137,7 +137,7 @@ impl Summary {
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn far_values(&self) -> Vec<FarValue> {
-        // Of two rows, either is as far from the other.
+        // Of two rows, each is equally far from the other.
         if self.n_rows < 3 {
             return Vec::new();
         }
@@ -153,7 +153,7 @@ impl Summary {
         far
     }
 
-    /// The median, which no outlier moves, with few digits; a constant itself.
+    /// The median, which is robust against outliers, with few digits; the value itself for a constant column.
     fn centre_of(&self, column: usize, [_, median, _]: [f64; 3]) -> f64 {
         if self.minimum[column] == self.maximum[column] { median } else { shorten(median) }
     }
@@ -162,7 +162,7 @@ impl Summary {
         let scale = |d: usize| {
             if self.minimum[d] == self.maximum[d] {
                 let value = self.minimum[d].abs();
-                // Within what can be squared.
+                // Within the range that can be squared.
                 return if value > 0.0 { value.clamp(1e-100, 1e100) } else { 1.0 };
             }
             spreads[d].scale()
@@ -180,14 +180,14 @@ impl Summary {
     }
 }
 
-/// Finds extremes and sums of all columns.
+/// Computes the extremes and sums of all columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Columns {
-    /// What values are summed about.
+    /// The point that sums are relative to.
     origin: Vec<f64>,
 }
 
-/// Extremes of columns, and sums about an origin.
+/// Extremes of columns, and sums relative to an origin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ColumnSums {
     n_rows: u64,
@@ -210,7 +210,7 @@ impl Merge for ColumnSums {
         self.whole_weights &= later.whole_weights;
         self.weight += later.weight;
         for d in 0..self.sum.len() {
-            // Of equal extremes the first one stays.
+            // The first of equal extremes is kept.
             if later.minimum[d] < self.minimum[d] {
                 (self.minimum[d], self.minimum_row[d]) = (later.minimum[d], later.minimum_row[d]);
             }
@@ -274,7 +274,7 @@ impl Prepared for Columns {
             tally.unit.copy_from_slice(map.scale());
         }
         let mut weights = Lanes::all(0.0);
-        // Extremes are those of the values themselves; only sums are taken about the origin.
+        // Extremes refer to the values themselves; only sums are relative to the origin.
         let loader = chunk.loader(&vec![0.0; rows.n_columns()]);
         let set = InstructionSet::detect();
         for block in chunk.blocks() {
@@ -292,7 +292,7 @@ impl Prepared for Columns {
 }
 
 impl ColumnSums {
-    /// Adds a block of column `d`, whose first row has the given number.
+    /// Adds a block of column `d`; `first` is the number of its first row.
     fn add_block(&mut self, d: usize, lanes: &Lanes, weights: &Lanes, origin: f64, first: usize) {
         let (mut low, mut high) = (self.minimum[d], self.maximum[d]);
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn squares_out_of_range_are_refused() {
+    fn squares_out_of_range_are_rejected() {
         for values in [[0.0, 1e200], [0.0, 1e-140]] {
             let rows = Rows::from_slice(&values, 1).unwrap();
             assert!(matches!(Summary::of(&rows), Err(Error::Overflow { column: 0, .. })));

@@ -1,20 +1,20 @@
-//! Merges the results of chunks in an order that depends on chunk numbers alone.
+//! Merges the results of chunks in an order that depends only on chunk numbers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Results over different rows that add up.
+/// Results over different rows that can be merged.
 pub trait Merge: Send {
     /// Adds the result over the rows that follow.
     fn merge(&mut self, later: &Self);
 }
 
-/// Results of some chunks, merged as far as they can be.
+/// Results of some chunks, merged as far as possible.
 ///
-/// The result over all n chunks is a binary tree: its left half holds the largest power of two of chunks that is
-/// less than n, and so on in both halves. Results of chunks may arrive in any order; two neighbours are merged as soon
-/// as they are halves of one node. What waits are at most 2 log₂ n nodes per gap.
+/// The result over all n chunks is a binary tree: its left half contains the largest power of two of chunks that is
+/// less than n, and so on in both halves. Results may arrive in any order; two neighbours are merged as soon as they
+/// form a node. At most 2 log₂ n nodes per gap are pending.
 ///
 /// ```
 /// use mixtura::sweep::{Merge, Tree};
@@ -36,11 +36,11 @@ pub trait Merge: Send {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tree<T> {
-    /// In the order of chunks; no two overlap.
+    /// In chunk order; no two overlap.
     nodes: Vec<Node<T>>,
 }
 
-/// The merged result of 2^level chunks, the first of which is a multiple of 2^level.
+/// The merged result of 2^level chunks; the number of the first one is a multiple of 2^level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Node<T> {
     first: u64,
@@ -66,17 +66,17 @@ impl<T: Merge> Tree<T> {
         Self::default()
     }
 
-    /// Adds the result of one chunk. A chunk that was added before is an error.
+    /// Adds the result of one chunk. Adding a chunk twice is an error.
     pub fn add(&mut self, chunk: u64, value: T) -> Result<(), Error> {
         self.add_node(chunk, 0, value)
     }
 
-    /// Adds all results of another tree, over other chunks.
+    /// Adds all results of another tree, which must cover other chunks.
     pub fn join(&mut self, other: Self) -> Result<(), Error> {
         other.nodes.into_iter().try_for_each(|node| self.add_node(node.first, node.level, node.value))
     }
 
-    /// The result over all chunks from 0 on; none if there are none. A gap is an error.
+    /// The result over all chunks from 0 on; `None` if there are none. A gap is an error.
     pub fn finish(self) -> Result<Option<T>, Error> {
         let mut expected = 0;
         for node in &self.nodes {
@@ -124,7 +124,7 @@ impl<T: Merge> Tree<T> {
     }
 }
 
-/// The nodes that a range of chunks is made of, from left to right: each first chunk and level.
+/// The nodes that a range of chunks consists of, from left to right: first chunk and level of each.
 pub(super) fn nodes_of(mut first: u64, end: u64) -> Vec<(u64, u32)> {
     let mut nodes = Vec::new();
     while first < end {
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// The tree as the module describes it, by recursion.
+    /// The tree as described by the module, built recursively.
     fn shape(first: usize, n: usize) -> String {
         if n == 1 {
             return first.to_string();

@@ -1,31 +1,34 @@
-//! Looks for values that no row of a family can have.
+//! Checks that all values are valid for a family.
 
 use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chunk, Engine, Merge, Prepared, Source, Sweep};
+use super::{Chunk, Engine, Merge, Prepared, Sweep};
 use crate::Error;
 use crate::family::{Family, check_values};
 
-/// Largest value of a family whose values are not centred.
+/// Largest value allowed for a family whose values are not centred.
 const LARGEST_VALUE: f64 = 1e290;
 
-/// Refuses rows that no row of the family can be.
-pub(crate) fn check_rows<F: Family, E: Engine>(source: &Source<E>) -> Result<(), Error> {
-    if F::VALUES.is_some() {
-        source.sweep(&Values::<F>::new())?;
+/// Rejects rows with values that are invalid for the family.
+pub(crate) fn check_rows<F: Family, E: Engine>(engine: &E) -> Result<(), Error> {
+    if F::VALUES.is_some() || !F::CENTRED {
+        engine.sweep(&Values::<F>::new())?;
     }
-    let summary = source.summary();
-    // Values that are not centred: their products with logarithms must stay finite.
-    let is_too_large = |&maximum: &f64| !F::CENTRED && maximum > LARGEST_VALUE;
-    match summary.maximum.iter().position(is_too_large) {
-        None => Ok(()),
-        Some(column) => {
-            let (minimum, maximum) = (summary.minimum[column], summary.maximum[column]);
-            Err(Error::Overflow { column, minimum, maximum })
+    Ok(())
+}
+
+/// Rejects uncentred values whose products with logarithms might not be finite.
+fn check_size(chunk: &Chunk<'_>) -> Result<(), Error> {
+    let mut values = vec![0.0; chunk.rows().n_columns()];
+    for row in chunk.range() {
+        chunk.rows().row_into(row, &mut values);
+        if let Some(column) = values.iter().position(|&value| value > LARGEST_VALUE) {
+            return Err(Error::Overflow { column, minimum: values[column], maximum: values[column] });
         }
     }
+    Ok(())
 }
 
 /// Checks every value.
@@ -39,7 +42,7 @@ impl<F> Values<F> {
     }
 }
 
-/// All values were fine, or the sweep has failed.
+/// All values were valid; otherwise the sweep has failed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Fine;
 
@@ -72,6 +75,10 @@ impl<F: Family> Prepared for Values<F> {
                 Error::Value { row: chunk.row_number(row) as usize, column, value, expected }
             }
             other => other,
-        })
+        })?;
+        if !F::CENTRED {
+            check_size(chunk)?;
+        }
+        Ok(())
     }
 }

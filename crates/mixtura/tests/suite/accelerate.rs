@@ -37,8 +37,8 @@ proptest! {
         let likelihoods = seen.0.into_inner().unwrap();
         prop_assert_eq!(likelihoods.len(), 61);
         let repairs: Vec<_> = fit.events.iter().filter(|event| event.kind.is_repair()).collect();
-        // At the floor an entry's rounding is ε/E of the least variance (see `monotone`); elsewhere
-        // only the likelihood's own counts.
+        // At the floor, the rounding of an entry is ε/E of the smallest variance (see `monotone`); elsewhere only the
+        // rounding of the likelihood itself counts.
         let clipped = fit.events.iter().any(|event| event.kind == EventKind::Clipped);
         let at_floor = if clipped { n_columns as f64 * f64::EPSILON / 1e-9 } else { 0.0 };
         for (round, pair) in (1..).zip(likelihoods.windows(2)) {
@@ -48,10 +48,10 @@ proptest! {
     }
 }
 
-/// Extrapolating from extrapolated statistics once let the weights sum to more than 1, and so the
-/// likelihood rise: 6e-7 nats after 59 rounds of this case.
+/// Extrapolating from extrapolated statistics once let the weights sum to more than 1, which raised the likelihood: by
+/// 6e-7 nats after 59 rounds of this case.
 #[test]
-fn rounding_does_not_grow_from_leap_to_leap() {
+fn rounding_errors_do_not_accumulate_over_extrapolations() {
     let (rows, _) = artificial(81, 1, 2, 702);
     for n in [41, 59, 60, 200] {
         let options = rounds(n).seed(702).accelerate(true);
@@ -68,7 +68,7 @@ fn overlapping(n_rows: usize, seed: u64) -> Rows<'static> {
 }
 
 #[test]
-fn accelerated_em_needs_fewer_passes_and_gets_as_far() {
+fn accelerated_em_needs_fewer_passes_for_the_same_likelihood() {
     let (mut n_plain, mut n_accelerated) = (0, 0);
     for seed in 0..6 {
         let rows = overlapping(3000, seed);
@@ -85,7 +85,7 @@ fn accelerated_em_needs_fewer_passes_and_gets_as_far() {
         n_plain += plain_passes;
         n_accelerated += accelerated_passes;
         assert!(accelerated.mean_ln_likelihood >= plain.mean_ln_likelihood - 1e-6, "{seed}");
-        // The stopping rule held of an ordinary step: one more changes less than the tolerance.
+        // The stopping rule held for an ordinary step: another one changes less than the tolerance.
         let start = Start::Model(accelerated.model.clone());
         let more = fit_rows(&rows, 4, &start, &rounds(1)).unwrap();
         assert!((more.mean_ln_likelihood - accelerated.mean_ln_likelihood).abs() < 1e-8);

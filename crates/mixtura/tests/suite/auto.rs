@@ -1,4 +1,4 @@
-//! Checks `auto`: SEM, then EM from its result, never below what SEM saw; and its guard.
+//! Checks `auto`: SEM, then EM from its result, never worse than SEM's best model; and its guard.
 
 use std::sync::Mutex;
 
@@ -23,9 +23,9 @@ impl Observer for Trace {
     }
 }
 
-/// Small data are noisy: SEM is flat after its first two batches of five rounds.
+/// Small data sets are noisy: SEM is flat after its first two batches of five rounds.
 #[test]
-fn sem_hands_its_average_over_to_em() {
+fn em_starts_from_the_average_of_sem() {
     let mut n_averages = 0;
     for seed in 0..10 {
         let (rows, truth) = artificial(1000, 3, 3, 231);
@@ -35,7 +35,7 @@ fn sem_hands_its_average_over_to_em() {
         let passes = source.engine().statistics();
         let n_sem = passes.iter().take_while(|(pass, _)| matches!(pass.assignment, Assignment::Sampled(_))).count();
         assert!(n_sem >= 10 && passes[n_sem..].iter().all(|(pass, _)| pass.assignment == Assignment::Soft));
-        // No pass was made that is not a round, unless an average gave way.
+        // Every pass is a round, unless an average was rejected.
         if n_sem > 10 || passes.len() as u64 > found.rounds + 1 {
             continue;
         }
@@ -43,7 +43,7 @@ fn sem_hands_its_average_over_to_em() {
         let floor = Floor::of::<FullGaussian>(source.summary(), 1e-9, 0.0);
         let expected = model_of(&tail, &found.model.components, &floor);
         let (first_of_em, _) = &passes[n_sem];
-        // A fall alone hands the best model over.
+        // If only a decrease ended SEM, EM starts from the best model.
         if (first_of_em.model.weights[0] - expected.weights[0]).abs() < 1e-12 {
             assert_models_close(&first_of_em.model, &expected, 1e-12);
             n_averages += 1;
@@ -55,7 +55,7 @@ fn sem_hands_its_average_over_to_em() {
 }
 
 #[test]
-fn auto_ends_where_em_would_and_no_lower_than_sem() {
+fn auto_converges_like_em_and_is_never_worse_than_sem() {
     for seed in 0..12 {
         let (rows, _) = artificial(1500, 2, 4, 240 + seed);
         let engine = Source::of(&rows).unwrap();
@@ -64,7 +64,7 @@ fn auto_ends_where_em_would_and_no_lower_than_sem() {
                 let (trace, options) = (Trace::default(), auto().result(result).seed(seed).accelerate(accelerate));
                 let found = fit(&engine, 4, &Start::<FullGaussian>::Random, &options, &trace).unwrap();
                 let best = trace.0.into_inner().unwrap().iter().fold(f64::NEG_INFINITY, |best, seen| best.max(seen.2));
-                // SEM's likelihoods may err by some 1e-7 in single precision.
+                // In single precision, SEM's likelihoods may be off by about 1e-7.
                 assert!(found.mean_ln_likelihood >= best - 1e-6, "{seed} {result:?}");
                 if found.termination == Termination::Converged {
                     let more = fit_rows(&rows, 4, &Start::Model(found.model.clone()), &rounds(1)).unwrap();
@@ -92,7 +92,7 @@ fn sem_takes_at_most_half_of_the_rounds() {
 }
 
 #[test]
-fn an_average_below_the_best_model_gives_way_within_the_round() {
+fn an_average_below_the_best_model_is_replaced_within_the_round() {
     let (rows, truth) = artificial(2000, 2, 3, 233);
     let em = fit_rows(&rows, 3, &Start::Model(truth.clone()), &crate::em().tolerance(1e-12));
     let em = em.unwrap();
@@ -101,13 +101,13 @@ fn an_average_below_the_best_model_gives_way_within_the_round() {
         let source = Recording::source(&rows);
         let problem = problem(&source, &truth, &auto().seed(seed));
         let mut run = problem.run_from(truth.clone(), 0);
-        // EM's model has the highest likelihood of all: no average is above it.
+        // EM's model has the highest likelihood of all, so any average is below it.
         run.state_mut().best = Some(Evaluated { model: em.model.clone(), mean_ln_likelihood: em.mean_ln_likelihood });
         run.go(&problem, &Quiet).unwrap();
         let since = run.em_since().unwrap();
         assert!((run.state().likelihoods[since as usize] - em.mean_ln_likelihood).abs() < 1e-12);
         assert!(run.answer().unwrap().mean_ln_likelihood >= em.mean_ln_likelihood - 1e-12);
-        // One pass more than rounds, and one more if there was an average to try.
+        // One more pass than rounds, and another if there was an average to try.
         let n_more = source.engine().statistics().len() as u64 - run.state().round;
         assert!((1..=2).contains(&n_more));
         n_tried += n_more - 1;
@@ -115,9 +115,9 @@ fn an_average_below_the_best_model_gives_way_within_the_round() {
     assert!(n_tried >= 2, "{n_tried} of 10");
 }
 
-/// Runs of every kind, saved and continued in every round.
+/// Runs of all algorithms, saved and continued in every round.
 #[test]
-fn a_state_saved_in_any_round_of_any_stage_goes_on_with_the_same_bits() {
+fn a_state_saved_in_any_round_continues_to_the_same_bits() {
     let (rows, _) = artificial(1200, 2, 3, 234);
     let source = Source::of(&rows).unwrap();
     let initial = started(&rows, 3, &Start::Random, 3);
@@ -143,7 +143,7 @@ fn a_state_saved_in_any_round_of_any_stage_goes_on_with_the_same_bits() {
 }
 
 #[test]
-fn a_guard_keeps_the_better_and_says_so() {
+fn a_guard_keeps_the_better_model_and_records_it() {
     let mut n_won = 0;
     for seed in 0..12 {
         let (rows, _) = artificial(600, 2, 5, 250 + seed);
@@ -163,15 +163,15 @@ fn a_guard_keeps_the_better_and_says_so() {
         assert_eq!(guarded.mean_ln_likelihood, em.mean_ln_likelihood.max(plain.mean_ln_likelihood));
         let said = guarded.events.iter().any(|event| event.kind == EventKind::GuardWon);
         assert_eq!((said, guarded.observed), (em_wins, u64::from(em_wins)));
-        // Observers see the guard under a number of its own.
+        // Observers see the guard under a separate restart number.
         let of_guard: Vec<f64> = trace.iter().filter(|seen| seen.0 == 1).map(|seen| seen.2).collect();
         assert_eq!(of_guard, trace_of_em.iter().map(|seen| seen.2).collect::<Vec<_>>());
     }
-    assert!((1..12).contains(&n_won), "{n_won} of 12: other seeds, please");
+    assert!((1..12).contains(&n_won), "{n_won} of 12; try other seeds");
 }
 
 #[test]
-fn options_without_a_use_are_refused() {
+fn options_that_the_algorithm_does_not_use_are_rejected() {
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
         let refused = Options::default().algorithm(algorithm).guard(true).check().unwrap_err();
         assert!(refused.to_string().starts_with("guard must be used with the algorithm auto"), "{refused}");

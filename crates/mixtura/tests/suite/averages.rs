@@ -1,4 +1,4 @@
-//! Checks SEM's answer: the model of averaged statistics, its restarts, its fallback.
+//! Checks SEM's result: the model of averaged statistics, when averaging starts over, and the fallback.
 
 use std::any::Any;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::{artificial, assert_models_close, fit_rows, rounds, started};
 
 pub(crate) type Statistics = Tally<<FullGaussian as Family>::Moments>;
 
-/// An engine that keeps the statistics of every pass that makes some.
+/// An engine that records the statistics of every pass that computes some.
 pub(crate) struct Recording<'a> {
     threads: Threads<'a>,
     pub passes: Mutex<Vec<(Pass<FullGaussian>, Statistics)>>,
@@ -26,7 +26,7 @@ impl<'a> Recording<'a> {
         Source::new(Self { threads: Threads::new(rows), passes: Mutex::default() }).unwrap()
     }
 
-    /// The passes so far, except those that only evaluate.
+    /// All passes so far, except those that only evaluate.
     pub(crate) fn statistics(&self) -> Vec<(Pass<FullGaussian>, Statistics)> {
         let passes = self.passes.lock().unwrap();
         passes.iter().filter(|(pass, _)| pass.assignment != Assignment::Evaluate).cloned().collect()
@@ -45,7 +45,7 @@ impl Engine for Recording<'_> {
     }
 }
 
-/// Stops after so many rounds.
+/// Stops after a given number of rounds.
 pub(crate) struct StopAfter(pub u64, pub AtomicU64);
 
 impl Observer for StopAfter {
@@ -66,7 +66,7 @@ pub(crate) fn problem<'a, E: Engine>(
     Problem::new(source, model.n_components(), Start::Model(model.clone()), options.clone()).unwrap()
 }
 
-/// A run from a model, stopped after so many rounds.
+/// A run from a model, stopped after `rounds` rounds.
 pub(crate) fn run_after<E: Engine>(
     problem: &Problem<'_, FullGaussian, E>,
     model: &Mixture<FullGaussian>,
@@ -77,13 +77,13 @@ pub(crate) fn run_after<E: Engine>(
     run
 }
 
-/// Goes on until so many rounds are done.
+/// Continues until the given round.
 fn go_until<E: Engine>(run: &mut Run<FullGaussian>, problem: &Problem<'_, FullGaussian, E>, n_rounds: u64) {
     run.go(problem, &StopAfter(n_rounds, AtomicU64::new(0))).unwrap();
     assert_eq!((run.termination(), run.state().round), (Some(Termination::Interrupted), n_rounds));
 }
 
-/// The model of the sum of statistics, about the centres of the first.
+/// The model of summed statistics, relative to the centres of the first.
 pub(crate) fn model_of(tallies: &[&Statistics], previous: &FullGaussian, floor: &Floor) -> Mixture<FullGaussian> {
     let mut moments = tallies[0].moments.clone();
     tallies[1..].iter().for_each(|tally| moments.add_scaled(&tally.moments, 1.0));
@@ -95,7 +95,7 @@ pub(crate) fn model_of(tallies: &[&Statistics], previous: &FullGaussian, floor: 
     Mixture { weights: (0..k).map(|k| moments.weight(k) / weight).collect(), components }
 }
 
-/// The first of some runs whose likelihood is flat after 40 rounds, there.
+/// The first of several runs whose likelihood is flat after 40 rounds, at that point.
 fn flat_after_40<'a>(
     source: &'a Source<Threads<'a>>,
     model: &Mixture<FullGaussian>,
@@ -112,7 +112,7 @@ fn sem(rounds: u64) -> Options {
 }
 
 #[test]
-fn the_answer_is_the_maximum_of_averaged_statistics() {
+fn the_result_is_the_maximum_of_averaged_statistics() {
     let (rows, truth) = artificial(4000, 3, 3, 201);
     let source = Recording::source(&rows);
     let options = sem(400).tolerance(1e-6);
@@ -130,7 +130,7 @@ fn the_answer_is_the_maximum_of_averaged_statistics() {
 }
 
 #[test]
-fn an_average_grows_with_flat_batches_and_starts_again_after_others() {
+fn an_average_grows_with_flat_batches_and_starts_over_after_others() {
     let (rows, truth) = artificial(3000, 2, 3, 202);
     let source = Source::of(&rows).unwrap();
     let run = run_after(&problem(&source, &truth, &sem(300)), &truth, 250);
@@ -145,11 +145,11 @@ fn an_average_grows_with_flat_batches_and_starts_again_after_others() {
         (after - before).abs() < 2.0 * ((v + w) / 10.0).sqrt()
     };
     let n_flat = (1..25).rev().take_while(|&b| flat(b)).count() as u64;
-    assert!((1..25).any(|b| !flat(b)), "no batch restarts the average: another seed, please");
+    assert!((1..25).any(|b| !flat(b)), "no batch starts the average over; try another seed");
     assert_eq!(run.n_averaged(), if n_flat > 0 { 10 * (n_flat + 1) } else { 0 });
 }
 
-/// Distance of all components, in standard deviations of the data.
+/// Total distance between the components, in standard deviations of the data.
 fn distance(a: &Mixture<FullGaussian>, b: &Mixture<FullGaussian>, scale: &[f64]) -> f64 {
     let (p, q) = (Outline::of(&a.components), Outline::of(&b.components));
     (0..a.n_components()).map(|k| p.distance(k, &q, k, scale)).sum::<f64>().sqrt()
@@ -174,7 +174,7 @@ fn an_average_is_closer_to_em_than_the_last_model() {
 }
 
 #[test]
-fn switched_labels_start_the_average_again() {
+fn switched_labels_start_the_average_over() {
     let (rows, truth) = artificial(3000, 2, 3, 203);
     let source = Source::of(&rows).unwrap();
     let (mut run, problem) = flat_after_40(&source, &truth);
@@ -185,17 +185,17 @@ fn switched_labels_start_the_average_again() {
     };
     go_until(&mut run, &problem, 42);
     assert_eq!(run.n_averaged(), 0);
-    // Rounds 41 to 49 make no whole batch; 50 to 59 do, and one batch is not flat by itself.
+    // Rounds 41 to 49 do not complete a batch; 50 to 59 do, but a single batch is not flat.
     go_until(&mut run, &problem, 59);
     assert_eq!(run.n_averaged(), 0);
 }
 
 #[test]
-fn a_repair_starts_the_average_again() {
+fn a_repair_starts_the_average_over() {
     let (rows, truth) = artificial(3000, 2, 3, 203);
     let source = Source::of(&rows).unwrap();
     let (mut run, problem) = flat_after_40(&source, &truth);
-    // Component 2 is left without rows.
+    // Component 2 has no rows.
     run.state_mut().model.weights = vec![0.5, 0.5 - 1e-300, 1e-300];
     go_until(&mut run, &problem, 41);
     assert!(run.state().events.iter().any(|event| event.kind == EventKind::Reseeded));
@@ -203,7 +203,7 @@ fn a_repair_starts_the_average_again() {
 }
 
 #[test]
-fn without_a_flat_tail_the_answer_is_the_best_model() {
+fn without_a_flat_tail_the_result_is_the_best_model() {
     let (rows, _) = artificial(2000, 2, 3, 204);
     let initial = started(&rows, 3, &Start::Random, 1);
     let fit = |result| fit_rows(&rows, 3, &Start::Model(initial.clone()), &sem(15).result(result)).unwrap();
@@ -213,7 +213,7 @@ fn without_a_flat_tail_the_answer_is_the_best_model() {
 }
 
 #[test]
-fn an_average_below_the_best_model_is_not_the_answer() {
+fn an_average_below_the_best_model_is_not_the_result() {
     let (rows, truth) = artificial(2000, 2, 3, 205);
     let source = Source::of(&rows).unwrap();
     let em = crate::em().tolerance(1e-12);
@@ -225,7 +225,7 @@ fn an_average_below_the_best_model_is_not_the_answer() {
         run.state_mut().best = best;
         run.go(&problem, &Quiet).unwrap();
         assert!(run.n_averaged() == 20);
-        // EM's model has the highest likelihood of all: no average is above it.
+        // EM's model has the highest likelihood of all, so any average is below it.
         assert_eq!(run.answer().unwrap().model == em.model, wins);
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that certified single precision draws, bit for bit, the labels of double precision.
+//! Checks that certified single precision draws the same labels as double precision, bit for bit.
 
 use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
@@ -53,7 +53,7 @@ fn labels_are_those_of_double_precision_on_many_shapes() {
 }
 
 #[test]
-fn labels_are_those_of_double_precision_on_hostile_data() {
+fn labels_are_those_of_double_precision_on_difficult_data() {
     let (rows, model) = artificial(4000, 4, 3, 18);
     let map = |f: &dyn Fn(usize, usize, f64) -> f64| {
         let values = (0..4000)
@@ -69,10 +69,10 @@ fn labels_are_those_of_double_precision_on_hostile_data() {
     let outliers = map(&|n, d, x| if n % 500 == 3 { x * [1e3, 1e7, 1e11, 1e15][d] } else { x });
     check(&outliers, &started(&outliers, 3, &Start::KmeansPlusPlus, 1), "outliers");
     check(&outliers, &model, "outliers under the true model");
-    // A column that is nearly a sum of others: factors as large as 1e6.
+    // A column that is nearly a sum of others: factors up to 1e6.
     let flat = map(&|n, d, x| if d == 3 { rows.row(n)[0] + rows.row(n)[1] + 1e-6 * x } else { x });
     check(&flat, &started(&flat, 3, &Start::KmeansPlusPlus, 1), "nearly singular");
-    // All components the same: every boundary is a tie of log-densities.
+    // All components are identical: every boundary is a tie between log-densities.
     let means = [model.components.mean(0); 4].concat();
     let covariances = [model.components.covariance(0); 4].concat();
     let same = Mixture::new(vec![0.25; 4], FullGaussian::new(4, means, covariances).unwrap()).unwrap();

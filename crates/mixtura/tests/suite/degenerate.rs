@@ -1,4 +1,4 @@
-//! Checks that nothing degenerate is fatal and nothing is silent.
+//! Checks that degenerate data are never fatal, and that every repair is recorded.
 
 use mixtura::driver::EventKind;
 use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Poisson, Rows, Start};
@@ -15,9 +15,9 @@ fn is_finite(model: &Mixture<FullGaussian>) -> bool {
 }
 
 #[test]
-fn a_component_without_rows_is_reseeded_and_that_is_recorded() {
+fn a_component_without_rows_is_reseeded_and_recorded() {
     let (rows, model) = artificial(1000, 2, 2, 61);
-    // A third component, so far away that no row is ever drawn to it.
+    // A third component, so far away that no row is ever assigned to it.
     let mut means = [model.components.mean(0), model.components.mean(1)].concat();
     means.extend([1e6, 1e6]);
     let covariances = [model.components.covariance(0), model.components.covariance(1), &[1.0, 0.0, 0.0, 1.0]].concat();
@@ -28,13 +28,13 @@ fn a_component_without_rows_is_reseeded_and_that_is_recorded() {
         let reseeded = fit.events.iter().find(|event| event.kind == EventKind::Reseeded).unwrap();
         assert_eq!((reseeded.component, reseeded.first), (Some(2), 1));
         assert!(is_finite(&fit.model) && fit.mean_ln_likelihood.is_finite());
-        // Moved into the data, it has rows now.
+        // After it was moved into the data, it has rows.
         assert!(fit.model.weights[2] > 1e-3, "{:?}", fit.model.weights);
     }
 }
 
 #[test]
-fn a_reseeded_component_weighs_a_kth_and_the_others_share_the_rest() {
+fn a_reseeded_component_gets_weight_one_over_k() {
     let (rows, model) = artificial(900, 1, 2, 62);
     let means = vec![model.components.mean(0)[0], model.components.mean(1)[0], 1e9];
     let start = FullGaussian::new(1, means, vec![20.0, 20.0, 1e-3]).unwrap();
@@ -49,7 +49,7 @@ fn a_reseeded_component_weighs_a_kth_and_the_others_share_the_rest() {
 
 #[test]
 fn a_component_with_too_few_rows_is_blended() {
-    // Six rows, D = 2, ζ = 3; the second component holds two rows: (2·S + 1·Σ)/3.
+    // Six rows, D = 2, ζ = 3; the second component has two rows: (2·S + 1·Σ)/3.
     let values = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 11.0];
     let rows = Rows::from_slice(&values, 2).unwrap();
     let start = FullGaussian::new(2, vec![0.5, 0.5, 9.0, 10.0], vec![1.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 2.0]).unwrap();
@@ -82,7 +82,7 @@ fn repeated_rows_do_not_give_a_zero_covariance() {
 }
 
 #[test]
-fn a_constant_column_and_equal_rows_are_workable() {
+fn a_constant_column_and_equal_rows_can_be_fitted() {
     let values: Vec<f64> = (0..100).flat_map(|i| [f64::from(i), 7.0]).collect();
     let fit = fit_rows(&Rows::from_slice(&values, 2).unwrap(), 2, &Start::KmeansPlusPlus, &rounds(10)).unwrap();
     assert!(is_finite(&fit.model));
@@ -94,7 +94,7 @@ fn a_constant_column_and_equal_rows_are_workable() {
 }
 
 #[test]
-fn more_components_than_distinct_rows_are_refused() {
+fn more_components_than_distinct_rows_are_rejected() {
     let rows = Rows::from_slice(&[1.0, 1.0, 2.0, 0.0, -0.0, 2.0], 1).unwrap();
     let error = fit_rows(&rows, 4, &Start::KmeansPlusPlus, &crate::em()).unwrap_err();
     assert_eq!(error, Error::TooFewDistinctRows { n_components: 4, n_distinct: 3 });
@@ -119,7 +119,7 @@ fn a_far_outlier_stays_in_the_likelihood() {
 }
 
 #[test]
-fn running_out_of_rounds_is_an_outcome() {
+fn reaching_the_limit_on_rounds_is_not_an_error() {
     let (rows, _) = artificial(2000, 3, 3, 64);
     let fit = fit_rows(&rows, 3, &Start::Random, &crate::em().rounds(3)).unwrap();
     assert!(!fit.termination.has_converged());
@@ -139,7 +139,7 @@ fn a_fit_that_is_repaired_in_every_round_still_ends() {
 }
 
 #[test]
-fn extreme_constant_columns_are_workable() {
+fn extreme_constant_columns_can_be_fitted() {
     for value in [1e160, 1e300, 1e-300, -1e200] {
         let values = [1.0, value, 2.0, value, 5.0, value];
         let fit = fit_rows(&Rows::from_slice(&values, 2).unwrap(), 1, &Start::KmeansPlusPlus, &rounds(3)).unwrap();
@@ -148,14 +148,14 @@ fn extreme_constant_columns_are_workable() {
 }
 
 #[test]
-fn a_model_larger_than_memory_is_refused() {
+fn a_model_larger_than_memory_is_rejected() {
     let rows = Rows::from_vec(vec![1.0; 3 * 40_000], 40_000).unwrap();
     let error = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &crate::em()).unwrap_err();
     assert_eq!(error.to_string(), "the parameters of 1 components in 40000 columns would take 13 GB");
 }
 
 #[test]
-fn a_count_next_to_the_largest_number_gave_a_model_of_nan() {
+fn a_count_near_the_largest_float_gave_a_nan_model() {
     for values in [vec![1.7e308], vec![1.7e308; 3]] {
         let rows = Rows::from_vec(values, 1).unwrap();
         assert!(matches!(mixtura::Fitter::<Poisson>::new(1).fit(&rows), Err(Error::Overflow { column: 0, .. })));

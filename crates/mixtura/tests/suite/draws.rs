@@ -6,7 +6,7 @@ use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
 use crate::{artificial, assert_models_close, fit_rows, reference, rounds, started};
 
-/// The label that the draw of a row gives, from the plain version's posteriors.
+/// The label that a row's draw gives, from the posteriors of the reference implementation.
 pub(crate) fn labels(posteriors: &[Vec<f64>], address: Address) -> Vec<usize> {
     let label = |(n, row): (usize, &Vec<f64>)| {
         let mut rest = address.uniform(n as u64);
@@ -38,9 +38,8 @@ fn given_the_labels_the_update_is_the_complete_data_maximum() {
     }
 }
 
-/// Twenty rows one after the other, each alone under the model: the frequency of each label over
-/// 4000 seeds against its posterior. Pearson's χ² over 20·(3−1) = 40 degrees of freedom exceeds
-/// 82.06 with probability α = 0.0001.
+/// Twenty rows, evaluated one at a time: the frequency of each label over 4000 seeds is compared with its posterior.
+/// Pearson's χ² with 20·(3−1) = 40 degrees of freedom exceeds 82.06 with probability α = 0.0001.
 #[test]
 fn label_frequencies_match_the_posterior() {
     const SEEDS: u64 = 4000;
@@ -56,7 +55,7 @@ fn label_frequencies_match_the_posterior() {
     }
     let mut freedom = 0;
     for (row, counts) in posteriors.iter().zip(&counts) {
-        // Cells of less than five expected draws are pooled into the row's largest.
+        // Cells with fewer than five expected draws are merged into the row's largest cell.
         let largest = (0..3).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
         let pooled = |values: &dyn Fn(usize) -> f64, k: usize| {
             let small = |k: usize| row[k] * (SEEDS as f64) < 5.0;
@@ -73,7 +72,7 @@ fn label_frequencies_match_the_posterior() {
     assert!(chi2 < 82.06, "χ² {chi2} with {freedom} degrees of freedom");
 }
 
-/// The label that the engine draws for row `n`, found by weighing all other rows nothing.
+/// The label that the engine draws for row `n`, found by setting the weight of all other rows to 0.
 fn drawn_label(rows: &Rows<'_>, model: &Mixture<FullGaussian>, n: usize, address: Address) -> usize {
     let mut weights = vec![0.0; rows.n_rows()];
     weights[n] = 0.5; // fractional, so that the row keeps one label

@@ -1,4 +1,4 @@
-//! Tests the library as its users see it, against plain twins, golden files and known mathematics.
+//! Tests the public interface against reference implementations, golden files and known mathematics.
 
 #![allow(clippy::unwrap_used)] // also outside of test functions
 
@@ -8,6 +8,7 @@ mod averages;
 mod certified;
 mod conformance;
 mod degenerate;
+mod disassembly;
 mod draws;
 mod far_values;
 mod layouts;
@@ -53,17 +54,17 @@ pub(crate) fn fit_rows(
     fit(&Source::of(rows)?, n_components, start, options, &Quiet)
 }
 
-/// The default options, but EM.
+/// The default options with EM as the algorithm.
 pub(crate) fn em() -> Options {
     Options::default().algorithm(Algorithm::Em)
 }
 
-/// Exactly so many rounds of EM.
+/// A fixed number of rounds of EM.
 pub(crate) fn rounds(rounds: u64) -> Options {
     em().rounds(rounds).tolerance(0.0)
 }
 
-/// The model that a fit starts from.
+/// The initial model of a fit.
 pub(crate) fn started(
     rows: &Rows<'_>,
     n_components: usize,
@@ -73,7 +74,7 @@ pub(crate) fn started(
     fit_rows(rows, n_components, start, &rounds(0).seed(seed)).unwrap().model
 }
 
-/// Asserts that two numbers agree to a relative error, or absolutely where both are below `scale`.
+/// Asserts that two numbers agree up to a relative error, or up to an absolute one if both are below `scale`.
 #[track_caller]
 pub(crate) fn assert_close(a: f64, b: f64, tolerance: f64, scale: f64) {
     assert!((a - b).abs() <= tolerance * a.abs().max(b.abs()).max(scale), "{a:e} and {b:e}");

@@ -1,5 +1,5 @@
-//! Checks that a search for near components changes nothing: labels and likelihoods bit for bit,
-//! statistics of soft assignments but for the order of their sums.
+//! Checks that searching for near components changes nothing: labels and likelihoods agree bit for bit, statistics of
+//! soft assignments up to the order of their sums.
 
 use mixtura::generate::Artificial;
 use mixtura::pass::{Assignment, Pass, Precision};
@@ -15,8 +15,8 @@ fn separated(n_rows: usize, n_columns: usize, n_components: usize) -> (Rows<'sta
     (Rows::from_vec(values, n_columns).unwrap(), model)
 }
 
-/// Compares three passes, of which the later ones have hints from the first. Returns whether there
-/// was a search: sums of soft assignments tell.
+/// Compares three passes; the later ones have hints from the first. Returns whether there was a search, which shows in
+/// the sums of soft assignments.
 #[track_caller]
 fn check(rows: &Rows<'_>, model: &Mixture<FullGaussian>, what: &str) -> bool {
     let source = Source::of(rows).unwrap();
@@ -81,7 +81,7 @@ fn a_search_changes_nothing_from_a_start_or_with_weights() {
 }
 
 #[test]
-fn a_search_changes_nothing_on_hostile_data() {
+fn a_search_changes_nothing_on_difficult_data() {
     let (rows, model) = separated(3000, 4, 40);
     let map = |f: &dyn Fn(usize, usize, f64) -> f64| {
         let values = (0..3000)
@@ -98,7 +98,7 @@ fn a_search_changes_nothing_on_hostile_data() {
     assert!(check(&mixed, &far, "a component far away"));
 }
 
-/// Shifts one row of 40, and one component with them, so far that its rows are taken about its own mean.
+/// Shifts one row in 40, together with one component, so far that its rows are centred on its own mean.
 fn with_a_component_far_away(rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> (Rows<'static>, Mixture<FullGaussian>) {
     let n_columns = rows.n_columns();
     let (mut means, mut covariances) = (Vec::new(), Vec::new());
@@ -114,9 +114,9 @@ fn with_a_component_far_away(rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> 
     (shifted, Mixture::new(model.weights.clone(), components).unwrap())
 }
 
-/// Against code that shares nothing with the pass.
+/// Compares with code that shares nothing with the pass.
 #[test]
-fn a_search_agrees_with_the_plain_reference() {
+fn a_search_agrees_with_the_reference() {
     let (rows, model) = separated(3000, 4, 40);
     let far = with_a_component_far_away(&rows, &model);
     for (rows, model) in [(rows, model), far] {
@@ -136,9 +136,9 @@ fn a_search_agrees_with_the_plain_reference() {
     }
 }
 
-/// Restarts on few rows run beside each other, with hints in common.
+/// Restarts on few rows run in parallel and share hints.
 #[test]
-fn restarts_beside_each_other_do_not_disturb_a_search() {
+fn parallel_restarts_do_not_disturb_a_search() {
     let (rows, _) = separated(1900, 4, 40);
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
         let options = rounds(12).algorithm(algorithm).restarts(6);

@@ -1,4 +1,4 @@
-//! Learning from batches: single steps, long streams, empty components, going on from a saved state.
+//! Checks learning from batches: single steps, long streams, empty components, continuing from a saved state.
 
 use mixtura::driver::{EventKind, Gains, Online};
 use mixtura::family::Floor;
@@ -6,7 +6,7 @@ use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Source, Start};
 
 use crate::{artificial, assert_models_close, fit_rows, rounds};
 
-/// Before the first batch, from a given model and without a floor.
+/// A learner before its first batch, from a given model and without a floor.
 fn fresh(rows: &Rows<'_>, model: Mixture<FullGaussian>) -> Online<FullGaussian> {
     let engine = Source::of(rows).unwrap();
     Online::new(model, Floor::of::<FullGaussian>(engine.summary(), 0.0, 0.0))
@@ -32,7 +32,7 @@ fn the_first_batch_is_a_round() {
 
 #[test]
 fn equal_gains_are_the_mean_of_all_batches() {
-    // One component: the posterior is 1 whatever the model, so that the order of rows does not matter.
+    // With one component, the posterior is 1 under every model, so the order of rows does not matter.
     let (rows, _) = artificial(3000, 2, 1, 1);
     let everything: Vec<f64> = (0..3000).flat_map(|row| rows.row(row)).collect();
     let start = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &rounds(0)).unwrap().model;
@@ -46,7 +46,7 @@ fn equal_gains_are_the_mean_of_all_batches() {
 }
 
 #[test]
-fn a_long_stream_comes_near_the_truth() {
+fn a_long_stream_approaches_the_true_model() {
     let (test, truth) = artificial(20_000, 3, 3, 8);
     let best = truth.score(&test).unwrap().mean_ln_likelihood;
     for (algorithm, slack) in [(Algorithm::Em, 5e-3), (Algorithm::Sem, 5e-3)] {
@@ -64,7 +64,7 @@ fn a_long_stream_comes_near_the_truth() {
 }
 
 #[test]
-fn a_saved_state_goes_on_with_the_same_bits_on_any_threads() {
+fn a_saved_state_continues_to_the_same_bits_on_any_number_of_threads() {
     let (rows, truth) = artificial(5000, 3, 3, 2);
     let mut whole = fresh(&rows, truth.clone());
     let mut parts = fresh(&rows, truth);
@@ -91,7 +91,7 @@ fn an_empty_component_stays_and_is_recorded() {
 }
 
 #[test]
-fn what_cannot_learn_from_batches_is_refused() {
+fn algorithms_that_cannot_learn_from_batches_are_rejected() {
     let (rows, truth) = artificial(100, 2, 2, 1);
     let engine = Source::of(&rows).unwrap();
     let mut online = fresh(&rows, truth);
@@ -108,9 +108,9 @@ fn a_model_is_the_maximum_of_its_expected_statistics() {
     fn check<F: mixtura::family::Family>(components: &F, weights: &[f64]) {
         let n_columns = components.n_columns();
         let floor = Floor {
-            least: vec![0.0; n_columns],
+            smallest_deviation: vec![0.0; n_columns],
             ridge: vec![0.0; n_columns],
-            least_rate: vec![0.0; n_columns],
+            smallest_rate: vec![0.0; n_columns],
             scale: vec![1.0; n_columns],
             centre: vec![0.0; n_columns],
             origin: vec![0.0; n_columns],

@@ -1,4 +1,4 @@
-//! Checks that the number of threads changes no bit of a fit.
+//! Checks that the number of threads does not change a single bit of a fit.
 
 use mixtura::{Algorithm, FullGaussian, Options, Rows, Start};
 
@@ -9,7 +9,7 @@ pub(crate) fn on_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + S
 }
 
 fn check(rows: &Rows<'_>, start: &Start<FullGaussian>, algorithm: Algorithm) {
-    // Long enough for SEM's average and for leaps of EM.
+    // Enough rounds for SEM's average and for extrapolated steps of EM.
     let (restarts, rounds, accelerate) = match algorithm {
         Algorithm::Em | Algorithm::Auto => (2, 60, true),
         Algorithm::Sem | Algorithm::Saem => (2, 40, false),

@@ -1,4 +1,4 @@
-//! Checks SAEM: its gains, its restart after a repair, its stopping rule.
+//! Checks SAEM: its gains, starting over after a repair, its stopping rule.
 
 use mixtura::driver::{EventKind, Quiet, Termination};
 use mixtura::family::{Family, Fate, Floor, Moments};
@@ -11,8 +11,8 @@ fn saem(n: u64) -> Options {
     rounds(n).algorithm(Algorithm::Saem)
 }
 
-/// Every model of a run of 9 rounds, made by hand from the recorded statistics: gains 1, 1, 1, 1 in
-/// the first half, then 1, 1/2, 1/3, 1/4, 1/5.
+/// Every model of a run of 9 rounds, recomputed from the recorded statistics: gains 1, 1, 1, 1 in the first half, then
+/// 1, 1/2, 1/3, 1/4, 1/5.
 #[test]
 fn gains_are_one_and_then_fall() {
     let (rows, truth) = artificial(2000, 2, 3, 221);
@@ -38,18 +38,18 @@ fn gains_are_one_and_then_fall() {
 }
 
 #[test]
-fn a_repair_starts_the_average_again() {
+fn a_repair_starts_the_average_over() {
     let (rows, truth) = artificial(3000, 2, 3, 222);
     let source = Recording::source(&rows);
     let problem = problem(&source, &truth, &saem(20));
     let mut run = run_after(&problem, &truth, 14);
-    // Component 2 is left without rows, in the second half.
+    // Component 2 has no rows, in the second half.
     run.state_mut().model.weights = vec![0.5, 0.5 - 1e-300, 1e-300];
     source.engine().passes.lock().unwrap().clear();
     run.go(&problem, &Quiet).unwrap();
     let reseeded = run.state().events.iter().find(|event| event.kind == EventKind::Reseeded).unwrap();
     assert_eq!((reseeded.first, reseeded.last), (15, 15));
-    // Rounds 16 to 20 average the passes after the repair, and no other.
+    // Rounds 16 to 20 average only the passes after the repair.
     let passes = source.engine().statistics();
     let after: Vec<&Statistics> = passes[1..].iter().map(|(_, tally)| tally).collect();
     assert_eq!(after.len(), 5);
@@ -66,7 +66,7 @@ fn saem_settles_in_its_second_half_near_em() {
     let found = fit_rows(&rows, 3, &start, &options).unwrap();
     assert_eq!(found.termination, Termination::Converged);
     assert!((153..300).contains(&found.rounds), "{}", found.rounds);
-    // SEM's own likelihood varies by p/2N = 29/10000; the average is nearer by far.
+    // SEM's own likelihood varies by p/2N = 29/10000; the average is much closer.
     assert!(em.mean_ln_likelihood - found.mean_ln_likelihood < 3e-4);
     let score = found.model.score(&rows).unwrap().mean_ln_likelihood;
     assert!((score - found.mean_ln_likelihood).abs() < 1e-12);

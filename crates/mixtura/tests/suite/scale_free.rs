@@ -1,4 +1,4 @@
-//! Checks that shifting and scaling columns changes nothing but rounding.
+//! Checks that shifting and scaling columns changes only rounding.
 
 use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, SphericalGaussian, Start};
 
@@ -27,8 +27,8 @@ fn fitted(rows: &Rows<'_>, algorithm: Algorithm) -> Mixture<FullGaussian> {
     fit_rows(rows, 3, &Start::KmeansPlusPlus, &options).unwrap().model
 }
 
-/// A shift by `offset` rounds every value to a grid of offset·2⁻⁵², about offset·2e-16 of the
-/// columns' deviations of about 4; fifteen rounds may enlarge that a thousandfold.
+/// A shift by `offset` rounds every value to a grid of offset·2⁻⁵², about offset·2e-16, while the columns' standard
+/// deviations are about 4; fifteen rounds may magnify that a thousandfold.
 #[test]
 fn shifted_columns_give_the_shifted_model() {
     let (rows, _) = artificial(3000, 3, 3, 51);
@@ -39,8 +39,8 @@ fn shifted_columns_give_the_shifted_model() {
     }
 }
 
-/// Powers of two scale exactly, so that all draws are the same too; other factors round each value
-/// by 1e-16 of itself.
+/// Powers of two scale exactly, so that all draws are also the same; other factors round each value with a relative
+/// error of 1e-16.
 #[test]
 fn scaled_columns_give_the_scaled_model() {
     let (rows, _) = artificial(3000, 3, 3, 52);
@@ -69,7 +69,7 @@ fn far_clusters(distance: f64, regularization: f64) {
     let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &options).unwrap();
     for k in 0..2 {
         assert_close(fit.model.weights[k], 0.5, 1e-12, 1.0);
-        // The rows as they stand in memory, after the shift has rounded them.
+        // The rows as stored in memory, rounded by the shift.
         let is_first = fit.model.components.mean(k)[0] < distance * 2.0;
         let range = if is_first { 0..2000 } else { 2000..4000 };
         let own: Vec<Vec<f64>> = range.map(|n| rows.row(n)).collect();
@@ -77,7 +77,7 @@ fn far_clusters(distance: f64, regularization: f64) {
         let mean: Vec<f64> = (0..2).map(|d| own.iter().map(|row| row[d] - origin[d]).sum::<f64>() / 2000.0).collect();
         for i in 0..2 {
             let deviation = fit.model.components.covariance(k)[i * 2 + i].sqrt();
-            // A mean of size `distance` cannot be held to better than its last bit.
+            // A mean of magnitude `distance` is only accurate to its last bit.
             let slack = 1e-9 + 2.0 * f64::EPSILON * distance;
             let found = fit.model.components.mean(k)[i] - origin[i];
             assert!((found - mean[i]).abs() / deviation <= slack, "mean {found} {}", mean[i]);
@@ -100,8 +100,8 @@ fn clusters_far_apart_keep_their_digits() {
     far_clusters(1e8, 0.0);
 }
 
-/// Two clusters of three columns, from both starts and by all algorithms: none may stay stuck with a
-/// covariance that was lost to the distance.
+/// Two clusters in three columns, from both starts and with all algorithms: none may get stuck with a covariance that
+/// lost its digits because of the distance.
 #[test]
 fn far_clusters_are_found_from_every_start_by_every_algorithm() {
     let (rows, _) = artificial(1200, 3, 1, 54);
@@ -155,7 +155,7 @@ fn one_huge_outlier_does_not_blur_the_rest() {
     }
 }
 
-/// Values of which only the last bits differ: the floor stays above what a mean can resolve.
+/// Values that differ only in their last bits: the floor stays above the resolution of a mean.
 #[test]
 fn a_spread_of_a_few_last_bits_keeps_em_monotone() {
     let rows = Rows::from_slice(
@@ -167,7 +167,7 @@ fn a_spread_of_a_few_last_bits_keeps_em_monotone() {
     assert!(one(1) >= one(0) - 0.01, "{} {}", one(1), one(0));
 }
 
-/// A centre of all components lay 1e17 away, and every row was evaluated as if it stood at 0.
+/// A common centre of all components was 1e17 away, and every row was evaluated as if it were at 0.
 #[test]
 fn one_far_component_cost_all_others_their_digits() {
     let components = SphericalGaussian::new(1, vec![0.0, 10.0, 1e18], vec![1.0, 1.0, 1e18]).unwrap();

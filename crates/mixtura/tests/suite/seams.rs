@@ -1,5 +1,5 @@
-//! Checks the seams for other engines and for checkpoints: rows in several parts that only talk in JSON, fits that are
-//! paused and written down.
+//! Checks the interfaces for other engines and for checkpoints: rows in several parts that exchange only JSON, and fits
+//! that are paused and saved.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,11 +16,11 @@ use mixtura::{
 
 use crate::{artificial, assert_models_close, rounds};
 
-/// An engine in several parts that only talk in JSON, as machines would; they answer in the reverse of their order.
+/// An engine in several parts that exchange only JSON, as separate machines would; they answer in reverse order.
 struct Parts(Vec<Rows<'static>>);
 
 impl Parts {
-    /// The rows, cut before the given ones.
+    /// The rows, cut before the given row numbers.
     fn cut(rows: &Rows<'_>, cuts: &[usize]) -> Self {
         let ends = cuts.iter().copied().chain([rows.n_rows()]);
         let begins = [0].into_iter().chain(cuts.iter().copied());
@@ -42,7 +42,7 @@ impl Engine for Parts {
         let (mut first_row, mut first_chunk) = (0, 0);
         let mut answers = Vec::new();
         for rows in &self.0 {
-            // As another process would.
+            // As in another process.
             let sweep: S = serde_json::from_str(&sent).unwrap();
             let piece = Piece { rows, first_row, first_chunk, hints: None };
             let answer = Crew::default().run(&sweep.prepare()?, piece)?;
@@ -58,10 +58,10 @@ impl Engine for Parts {
     }
 }
 
-/// Where rows of several chunks are cut between chunks; one part is empty.
+/// Cuts between chunks; one part is empty.
 const BETWEEN_CHUNKS: [usize; 4] = [CHUNK_ROWS, 4 * CHUNK_ROWS, 4 * CHUNK_ROWS, 5 * CHUNK_ROWS];
 
-/// Rows without weights, with whole and with fractional ones.
+/// Rows without weights, with whole-number weights, and with fractional weights.
 fn differently_weighted(rows: &Rows<'static>) -> [Rows<'static>; 3] {
     let weights = |of: &dyn Fn(usize) -> f64| (0..rows.n_rows()).map(of).collect::<Vec<_>>();
     [
@@ -115,7 +115,7 @@ fn parts_cut_between_chunks_give_the_same_bits_for_every_start_and_family() {
     assert_same_bits::<Poisson>(&Rows::from_vec(counts, 2).unwrap(), 3, &Start::KmeansPlusPlus, &options);
 }
 
-/// Components without rows are moved to rows drawn from the data; mostly repeated rows are drawn among distinct ones.
+/// Components without rows are moved to rows drawn from the data; if most rows are repeated, to distinct ones.
 #[test]
 fn parts_cut_between_chunks_repair_alike() {
     let (rows, truth) = artificial(6000, 2, 3, 96);
@@ -133,7 +133,7 @@ fn parts_cut_between_chunks_repair_alike() {
     }
 }
 
-/// With many separated components passes search for the near ones; whether they do is decided alike everywhere.
+/// With many separated components, passes search for near ones; all parts must make the same decision.
 #[test]
 fn parts_cut_between_chunks_search_alike() {
     let shape = mixtura::generate::Artificial { n_columns: 4, n_components: 40, separation: 6.0, ..Default::default() };
@@ -149,10 +149,10 @@ fn parts_cut_between_chunks_give_the_same_bounds_and_scores() {
     let (rows, model) = artificial(6000, 3, 3, 92);
     let (parts, whole) = (Source::new(Parts::cut(&rows, &BETWEEN_CHUNKS)).unwrap(), Source::of(&rows).unwrap());
     assert_eq!(Proximity::measure(&parts, &model).unwrap(), Proximity::measure(&whole, &model).unwrap());
-    assert_eq!(model.score_source(&parts).unwrap(), model.score(&rows).unwrap());
+    assert_eq!(model.score_with(parts.engine()).unwrap(), model.score(&rows).unwrap());
 }
 
-/// The label that SEM draws for each row, from statistics of one row at a time.
+/// The label that SEM draws for each row, from the statistics of one row at a time.
 fn drawn_labels(source: &Source<impl Engine>, model: &mixtura::Mixture<FullGaussian>) -> Statistics {
     let address = Address { seed: 5, restart: 1, round: 7, purpose: Purpose::Label };
     let pass = Pass::new(source, model.clone(), Assignment::Sampled(address)).unwrap();
@@ -161,8 +161,8 @@ fn drawn_labels(source: &Source<impl Engine>, model: &mixtura::Mixture<FullGauss
 
 type Statistics = Tally<<FullGaussian as Family>::Moments>;
 
-/// Draws belong to rows, so that a cut anywhere changes no label: components have exactly as many rows, and sums agree
-/// up to rounding.
+/// Draws belong to rows, so cutting anywhere does not change a label: components have exactly the same number of rows,
+/// and sums agree up to rounding.
 #[test]
 fn parts_cut_anywhere_draw_the_same_labels() {
     let (rows, model) = artificial(6000, 3, 3, 93);
@@ -171,7 +171,7 @@ fn parts_cut_anywhere_draw_the_same_labels() {
     for cuts in [[1, 1000, 1000, 5999], [17, 1023, 1025, 3333], [500, 501, 502, 503]] {
         let parts = Source::new(Parts::cut(&rows, &cuts)).unwrap();
         let found = drawn_labels(&parts, &model);
-        // Counts are exact whole numbers: other labels would be other counts, or other sums by far more than rounding.
+        // Counts are exact integers: different labels would change counts, or sums by far more than rounding.
         assert_eq!(found.squared_weights, expected.squared_weights);
         for k in 0..3 {
             for i in 0..3 {
@@ -198,7 +198,7 @@ fn parts_cut_anywhere_draw_the_same_labels() {
 }
 
 #[test]
-fn an_engine_without_rows_or_with_a_gap_is_refused() {
+fn an_engine_without_rows_or_with_a_gap_is_rejected() {
     struct Gap(Rows<'static>);
     impl Engine for Gap {
         fn sweep<S: Sweep>(&self, sweep: &S) -> Result<S::Tally, Error> {
@@ -222,9 +222,9 @@ impl Observer for StopAfter {
     }
 }
 
-/// Whole fits, with restarts and a guard, paused after some rounds, written down, and continued.
+/// Whole fits, with restarts and a guard, paused after some rounds, saved, and continued.
 #[test]
-fn a_paused_fit_goes_on_to_the_same_bits() {
+fn a_paused_fit_continues_to_the_same_bits() {
     let (rows, _) = artificial(3000, 3, 4, 92);
     let source = Source::of(&rows).unwrap();
     let all = [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto];
@@ -234,7 +234,7 @@ fn a_paused_fit_goes_on_to_the_same_bits() {
         let problem = Problem::<FullGaussian, _>::new(&source, 4, Start::Random, options).unwrap();
         let whole = problem.fit(&Quiet).unwrap();
         let mut attempts = Attempts::new(&problem);
-        // Every restart has 14 rounds, the guard's 14 more: pause in each of them.
+        // Every restart has 14 rounds, and each guard another 14: pause in each of them.
         let n_runs = if guard { 6 } else { 3 };
         for pause in 1..n_runs {
             problem.go(&mut attempts, &PauseAfter { n_rounds: 11, done: AtomicU64::new(0) }).unwrap();
@@ -250,7 +250,7 @@ fn a_paused_fit_goes_on_to_the_same_bits() {
     }
 }
 
-/// Stops when so many rounds were done, in whichever restart.
+/// Stops after a given number of rounds in total, over all restarts.
 struct PauseAfter {
     n_rounds: u64,
     done: AtomicU64,
@@ -293,7 +293,7 @@ impl Observer for Log {
 }
 
 #[test]
-fn observers_see_every_round_in_order_and_one_pass_a_round() {
+fn observers_see_every_round_in_order_and_one_pass_per_round() {
     let (rows, _) = artificial(100, 2, 2, 94);
     let log = Log::default();
     fit(&Source::of(&rows).unwrap(), 2, &Start::<FullGaussian>::Random, &rounds(2), &log).unwrap();

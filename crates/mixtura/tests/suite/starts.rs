@@ -1,4 +1,4 @@
-//! Checks the starts: what each is defined to be.
+//! Checks the definition of each start.
 
 use mixtura::family::{Floor, Outcome};
 use mixtura::start::maximum_of_labels;
@@ -26,9 +26,8 @@ fn the_papers_start_is_as_the_paper_says() {
     assert_ne!(model, started(&rows, 4, &Start::Random, 6));
 }
 
-/// Means of the paper's start are uniform over rows: 3000 seeds, 10 rows, two means each. χ² with 9
-/// degrees of freedom exceeds 33.72 with probability α = 0.0001; drawing without repetition only
-/// makes it smaller.
+/// Means of the paper's start are uniform over rows: 3000 seeds, 10 rows, two means each. χ² with 9 degrees of freedom
+/// exceeds 33.72 with probability α = 0.0001; drawing without replacement only makes it smaller.
 #[test]
 fn the_papers_start_draws_rows_uniformly() {
     let values: Vec<f64> = (0..10).map(f64::from).collect();
@@ -166,14 +165,15 @@ fn short_runs_differ_by_seed_and_restart_and_by_nothing_else() {
 }
 
 #[test]
-fn short_runs_are_workable_on_repeated_rows() {
+fn short_runs_can_start_from_repeated_rows() {
     let values: Vec<f64> = (0..100_000).map(|i| if i < 99_997 { 1.0 } else { f64::from(i) }).collect();
     let rows = Rows::from_slice(&values, 1).unwrap();
     let fit = fit_rows(&rows, 3, &Start::ShortEm, &rounds(3)).unwrap();
     assert!(fit.mean_ln_likelihood.is_finite());
 }
 
-/// Groups a million deviations apart: taken about a common centre, their covariances would have no digit left.
+/// Groups a million standard deviations apart: relative to a common centre, their covariances would have no digits
+/// left.
 #[test]
 fn labelled_groups_far_apart_have_exact_covariances() {
     let (n, sites) = (300, [[0.0, 0.0], [1e4, 0.0], [0.0, 1e4]]);

@@ -1,4 +1,4 @@
-//! Checks that one request to stop ends a fit promptly, wherever it is, with the best model so far.
+//! Checks that a single request to stop ends a fit promptly, at any point, with the best model so far.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use mixtura::{Algorithm, Error, FullGaussian, Options, Source, Start, fit};
 
 use crate::{artificial, rounds};
 
-/// Says stop from a certain question on, and counts the questions.
+/// Requests a stop from a given call on, and counts the calls.
 struct AfterQuestions {
     limit: usize,
     asked: AtomicUsize,
@@ -21,7 +21,7 @@ impl AfterQuestions {
         Self { limit, asked: AtomicUsize::new(0), counts: AtomicBool::new(true) }
     }
 
-    /// One that does not count, and never says stop, before it is started.
+    /// Neither counts calls nor requests a stop until it is started.
     fn paused(limit: usize) -> Self {
         Self { counts: AtomicBool::new(false), ..Self::new(limit) }
     }
@@ -39,7 +39,7 @@ impl AfterQuestions {
     }
 }
 
-/// Remembers the likelihoods of models that were evaluated, and starts counting questions with the first pass.
+/// Records the likelihoods of evaluated models, and starts counting calls with the first pass.
 struct Seen<'a>(std::sync::Mutex<Vec<f64>>, &'a AfterQuestions);
 
 impl Observer for Seen<'_> {
@@ -53,7 +53,7 @@ impl Observer for Seen<'_> {
 
 #[test]
 fn a_pass_that_is_stopped_half_way_ends_the_fit_with_the_best_model_so_far() {
-    // Ten chunks: a pass asks ten times, and a round once more. Two rounds, and then a part of the third pass.
+    // Ten chunks: a pass checks ten times, and a round once more. Two rounds, then part of the third pass.
     let (rows, _) = artificial(10_240, 2, 3, 201);
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         let start = Start::Model(crate::started(&rows, 3, &Start::Random, 0));
@@ -66,7 +66,7 @@ fn a_pass_that_is_stopped_half_way_ends_the_fit_with_the_best_model_so_far() {
         assert_eq!(seen.len(), 2);
         let best = seen.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         assert_eq!(fit.mean_ln_likelihood, best);
-        // Single precision may be off by its bound, which is far below 1e-6 here.
+        // The error of single precision is far below 1e-6 here.
         let score = fit.model.score(&rows).unwrap();
         assert!((score.mean_ln_likelihood - best).abs() < 1e-6);
         assert_eq!((fit.restarts_asked, fit.restarts_ended, fit.restarts.len()), (1, 0, 1));
@@ -74,7 +74,7 @@ fn a_pass_that_is_stopped_half_way_ends_the_fit_with_the_best_model_so_far() {
 }
 
 #[test]
-fn a_run_that_was_stopped_in_a_pass_goes_on_with_the_same_bits() {
+fn a_run_stopped_in_a_pass_continues_to_the_same_bits() {
     let (rows, _) = artificial(5000, 3, 4, 202);
     let plain = Source::of(&rows).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Auto] {
@@ -105,15 +105,15 @@ fn a_fit_stopped_before_any_model_was_evaluated_is_an_error() {
             let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
             let options = rounds(100).restarts(3);
             assert_eq!(fit(&engine, 3, &start, &options, &Quiet).unwrap_err(), Error::Interrupted);
-            // A few questions while all threads and restarts hear of it, and no more.
+            // A few more checks until all threads and restarts have noticed, and no more.
             assert!(stop.n_asked() < limit + 30, "{start:?} {limit}: {}", stop.n_asked());
         }
     }
 }
 
-/// Every centre of k-means++ is one look: with many components the start alone takes long.
+/// k-means++ checks once per centre: with many components, the start alone takes a long time.
 #[test]
-fn a_start_with_many_components_was_deaf_to_a_stop() {
+fn a_start_with_many_components_ignored_a_stop() {
     let (rows, _) = artificial(12_000, 2, 3, 204);
     for start in [Start::KmeansPlusPlus, Start::ShortEm] {
         let stop = AfterQuestions::paused(40);
@@ -126,7 +126,7 @@ fn a_start_with_many_components_was_deaf_to_a_stop() {
     }
 }
 
-/// Stops when so many restarts have ended.
+/// Stops after a given number of restarts has ended.
 struct AfterRestarts {
     limit: u64,
     rounds: u64,
@@ -152,8 +152,8 @@ impl Observer for AfterRestarts {
 }
 
 #[test]
-fn restarts_side_by_side_were_all_begun_after_a_stop() {
-    // One chunk: restarts run side by side. Five chunks on one thread: one after the other.
+fn parallel_restarts_were_all_begun_after_a_stop() {
+    // One chunk: restarts run in parallel. Five chunks on one thread: one after the other.
     for (n_rows, threads) in [(300, 1), (300, 3), (5000, 1)] {
         let (rows, _) = artificial(n_rows, 2, 3, 205);
         let observer = AfterRestarts {
@@ -168,7 +168,7 @@ fn restarts_side_by_side_were_all_begun_after_a_stop() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fit = pool.install(|| fit(&engine, 3, &Start::<FullGaussian>::Random, &options, &observer)).unwrap();
         assert_eq!((fit.termination, fit.restarts_asked), (Termination::Interrupted, 1000));
-        // The seven that ended before the stop; the eighth saw it when it was at its end.
+        // The seven that ended before the stop; the eighth noticed it only at its end.
         assert!((7..=7 + threads as u64).contains(&fit.restarts_ended), "{}", fit.restarts_ended);
         assert!(observer.begun.load(Ordering::Relaxed) <= 8 + threads, "{threads}");
         assert!(fit.restarts.len() >= 8 && fit.restarts.len() <= 8 + threads);
@@ -180,7 +180,7 @@ fn restarts_side_by_side_were_all_begun_after_a_stop() {
 #[test]
 fn the_sweep_for_the_theorems_and_a_score_can_be_stopped() {
     let (rows, model) = artificial(10_240, 2, 3, 206);
-    // The first sweep asks ten times, the second once for each chunk.
+    // The first sweep checks ten times, the second once per chunk.
     for limit in [4, 14] {
         let stop = AfterQuestions::new(limit);
         let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
@@ -188,13 +188,13 @@ fn the_sweep_for_the_theorems_and_a_score_can_be_stopped() {
     }
     let stop = AfterQuestions::new(4);
     let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
-    assert_eq!(model.score_source(&engine).unwrap_err(), Error::Interrupted);
+    assert_eq!(model.score_with(engine.engine()).unwrap_err(), Error::Interrupted);
     let plain = Source::of(&rows).unwrap();
-    assert_eq!(model.score_source(&plain).unwrap(), model.score(&rows).unwrap());
+    assert_eq!(model.score_with(plain.engine()).unwrap(), model.score(&rows).unwrap());
 }
 
 #[test]
-fn looking_at_wide_rows_was_deaf_to_a_stop() {
+fn summarizing_wide_rows_ignored_a_stop() {
     let rows = mixtura::Rows::from_vec((0..3000).map(|n| f64::from(n % 101)).collect(), 300).unwrap();
     let found = Source::new(Threads::new(&rows).with_stop(|| true));
     assert_eq!(found.err(), Some(Error::Interrupted));

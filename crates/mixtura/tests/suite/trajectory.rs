@@ -1,4 +1,4 @@
-//! Follows EM round by round: the plain version's and scikit-learn's.
+//! Compares EM, round by round, with the reference implementation and with scikit-learn.
 
 use std::sync::Mutex;
 
@@ -42,7 +42,7 @@ fn model<F: Family>(value: &Value, n_columns: usize) -> Mixture<F> {
     Mixture::new(weights, F::from_parameters(n_columns, parameters).unwrap()).unwrap()
 }
 
-/// Follows a recorded trajectory, and returns the last models: found and expected.
+/// Follows a recorded trajectory; returns the last models, found and expected.
 fn follow<F: Family>(case: &Value) -> [Mixture<F>; 2] {
     let n_columns = case["rows"][0].as_array().unwrap().len();
     let rows = Rows::from_vec(numbers(&case["rows"]), n_columns).unwrap();
@@ -79,12 +79,12 @@ fn em_follows_scikit_learn_for_fifty_rounds() {
     counts.iter().for_each(|case| assert_parameters_close(&follow::<Poisson>(case), 1e-8));
 }
 
-/// Two rows of one count, two components: worked out on paper.
+/// Two rows of one count, two components: worked out by hand.
 #[test]
-fn one_round_on_counts_is_what_paper_says() {
+fn one_round_on_counts_agrees_with_a_calculation_by_hand() {
     let rows = Rows::from_slice(&[0.0, 4.0], 1).unwrap();
     let initial = Mixture::new(vec![0.5, 0.5], Poisson::new(1, vec![1.0, 3.0]).unwrap()).unwrap();
-    // Of a 0: e⁻¹ : e⁻³ = 1 : e⁻². Of a 4: e⁻¹ : 81 e⁻³ = 1 : 81 e⁻².
+    // For a 0: e⁻¹ : e⁻³ = 1 : e⁻². For a 4: e⁻¹ : 81 e⁻³ = 1 : 81 e⁻².
     let (zero, four) = (1.0 / (1.0 + (-2f64).exp()), 1.0 / (1.0 + 81.0 * (-2f64).exp()));
     let options = rounds(1).regularization(0.0);
     let (likelihoods, last) = trajectory(&rows, &initial, &options);
@@ -97,7 +97,7 @@ fn one_round_on_counts_is_what_paper_says() {
 }
 
 #[test]
-fn em_follows_the_plain_version_for_fifty_rounds() {
+fn em_follows_the_reference_for_fifty_rounds() {
     for (n_rows, n_columns, n_components) in [(700, 1, 2), (999, 3, 4), (1500, 6, 3), (1024, 10, 5)] {
         let (rows, _) = artificial(n_rows, n_columns, n_components, 5);
         let initial = started(&rows, n_components, &Start::KmeansPlusPlus, 0);
@@ -111,7 +111,7 @@ fn em_follows_the_plain_version_for_fifty_rounds() {
 }
 
 #[test]
-fn the_default_floor_leaves_well_conditioned_fits_alone() {
+fn the_default_floor_does_not_affect_well_conditioned_fits() {
     let (rows, _) = artificial(1000, 4, 3, 6);
     let initial = started(&rows, 3, &Start::KmeansPlusPlus, 0);
     let plain = trajectory(&rows, &initial, &rounds(20).regularization(0.0));
@@ -131,7 +131,7 @@ fn single_precision_rows_are_computed_in_double() {
 }
 
 #[test]
-fn posteriors_labels_and_densities_match_the_plain_version() {
+fn posteriors_labels_and_densities_match_the_reference() {
     let (rows, model) = artificial(333, 4, 3, 8);
     let (posteriors, likelihood) = reference::posteriors(&rows, &model);
     let found = model.posteriors_in(&rows, 0..333).unwrap();
@@ -151,7 +151,7 @@ fn posteriors_labels_and_densities_match_the_plain_version() {
     assert_close(score.bic, -2.0 * 333.0 * likelihood + p * 333f64.ln(), 1e-12, 1.0);
     let best: f64 = posteriors.iter().map(|row| row.iter().copied().fold(0.0, f64::max).ln()).sum();
     assert_close(score.icl, score.bic - 2.0 * best, 1e-12, 1.0);
-    // A range that starts and ends within blocks gives the same rows.
+    // A range that starts and ends within blocks gives the same values.
     assert_eq!(model.ln_densities_in(&rows, 7..45).unwrap(), densities[7..45]);
     assert_eq!(model.labels_in(&rows, 330..333).unwrap(), labels[330..333]);
 }

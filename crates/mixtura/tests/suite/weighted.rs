@@ -1,4 +1,4 @@
-//! Checks what row weights mean: repeated rows for EM and CEM, split counts or heavy labels for SEM.
+//! Checks the meaning of row weights: repeated rows for EM and CEM, split counts or weighted labels for SEM.
 
 use mixtura::driver::EventKind;
 use mixtura::family::Moments;
@@ -49,10 +49,10 @@ fn sampled(rows: &Rows<'_>, model: &Mixture<FullGaussian>, seed: u64) -> Tally<i
     source.sweep(&Pass { precision: Precision::default(), ..pass }).unwrap()
 }
 
-/// A row that counts 7 (split draw by draw) or 1000 times (split by binomials): mean and variance of
-/// the count in each component over 4000 seeds are those of a multinomial. The mean of 4000 draws is
-/// within 4.5 standard errors with probability 1 − 7e-6, the variance within 4.5·√(2/4000) of its
-/// relative size (a little more for the skewed small count).
+/// A row with a count of 7 (split draw by draw) or 1000 (split by binomial draws): mean and variance of the count in
+/// each component over 4000 seeds are those of a multinomial. The mean of 4000 draws is within 4.5 standard errors with
+/// probability 1 − 7e-6, the variance within 4.5·√(2/4000) of its relative size (slightly more for the skewed small
+/// count).
 #[test]
 fn whole_counts_are_split_multinomially() {
     let (rows, model) = artificial(1, 2, 3, 83);
@@ -82,7 +82,7 @@ fn whole_counts_are_split_multinomially() {
 }
 
 #[test]
-fn fractional_weights_go_with_the_label_and_are_noticed() {
+fn fractional_weights_follow_the_label_and_are_recorded() {
     let (rows, _) = artificial(300, 2, 2, 84);
     let weights: Vec<f64> = (0..300).map(|n| 0.5 + f64::from(n % 3)).collect();
     let rows = rows.with_weights(weights).unwrap();
@@ -95,7 +95,7 @@ fn fractional_weights_go_with_the_label_and_are_noticed() {
 }
 
 #[test]
-fn rows_of_weight_zero_might_as_well_not_be_there() {
+fn rows_of_weight_zero_have_no_effect() {
     let (rows, _) = artificial(200, 2, 2, 85);
     let weights: Vec<f64> = (0..200).map(|n| if n < 150 { 1.0 } else { 0.0 }).collect();
     let kept = rows.gather(&(0..150).collect::<Vec<_>>());
@@ -110,7 +110,7 @@ fn rows_of_weight_zero_might_as_well_not_be_there() {
 }
 
 #[test]
-fn counts_beyond_all_whole_numbers_go_with_the_label() {
+fn counts_too_large_to_split_follow_the_label() {
     let (rows, _) = artificial(50, 2, 2, 86);
     let mut weights = vec![1.0; 50];
     weights[0] = 1e20;

@@ -1,4 +1,4 @@
-//! Holds every family and structure to the same promises; `subjects.rs` has their plain twins.
+//! Runs the same checks on every family and structure; `subjects.rs` has the reference implementations.
 
 mod subjects;
 
@@ -36,7 +36,7 @@ macro_rules! conformance {
 conformance! {
     full: FullGaussian, tied: TiedGaussian, diagonal: DiagonalGaussian, spherical: SphericalGaussian, poisson: Poisson;
     [
-        density_is_the_plain_one,
+        density_matches_the_reference,
         density_normalises,
         statistics_are_naive_sums,
         statistics_merge_in_any_grouping,
@@ -54,7 +54,7 @@ conformance! {
     ]
 }
 
-/// Rows of a mixture of three components in so many columns, and the mixture.
+/// Rows of a mixture of three components, and the mixture.
 fn rows_of<F: Subject>(n_rows: usize, n_columns: usize, seed: u64) -> (Rows<'static>, Mixture<F>) {
     let model = F::example(n_columns, seed);
     let (values, _) = model.sample(0..n_rows, seed).unwrap();
@@ -65,7 +65,7 @@ fn fitted<F: Family>(rows: &Rows<'_>, start: &Start<F>, n_components: usize, opt
     fit(&Source::of(rows).unwrap(), n_components, start, options, &Quiet).unwrap()
 }
 
-/// So many rounds without a floor.
+/// A fixed number of rounds without a floor.
 fn plain(rounds: u64) -> Options {
     crate::em().rounds(rounds).tolerance(0.0).regularization(0.0)
 }
@@ -79,7 +79,7 @@ fn no_floor<F: Family>(rows: &Rows<'_>) -> Floor {
     Floor::of::<F>(&mixtura::sweep::Summary::of(rows).unwrap(), 0.0, 0.0)
 }
 
-/// Plain posteriors of all rows, and the mean log-likelihood.
+/// Reference posteriors of all rows, and the mean log-likelihood.
 fn posteriors<F: Subject>(rows: &Rows<'_>, model: &Mixture<F>) -> (Vec<Vec<f64>>, f64) {
     let mut total = 0.0;
     let posterior = |n: usize| {
@@ -108,7 +108,7 @@ pub(crate) fn assert_parameters_close<F: Family>([a, b]: &[Mixture<F>; 2], toler
     }
 }
 
-fn density_is_the_plain_one<F: Subject>() {
+fn density_matches_the_reference<F: Subject>() {
     for n_columns in [1, 2, 3, 7, 12] {
         let (rows, model) = rows_of::<F>(300, n_columns, 5);
         let (expected, likelihood) = posteriors(&rows, &model);
@@ -177,7 +177,7 @@ fn statistics_merge_in_any_grouping<F: Subject>() {
         assert_close(total.ln_likelihood, expected.ln_likelihood, 1e-12, 0.0);
         assert_parameters_close(&[of(&total.moments), all.clone()], 1e-11);
     }
-    // Averages of statistics are sums with factors, about whatever centres they were taken.
+    // Averages of statistics are weighted sums, whatever centres the statistics are relative to.
     let elsewhere: Vec<f64> = centre.iter().map(|c| if F::CENTRED { c + 3.0 } else { *c }).collect();
     let mut average = parts[0].moments.clone();
     average.scale(0.5);
@@ -207,7 +207,7 @@ fn weighted_rows_are_repeated_rows<F: Subject>() {
     }
 }
 
-/// The expected complete-data log-likelihood falls whichever way the estimate is moved a little.
+/// The expected complete-data log-likelihood falls if the estimate is perturbed in any direction.
 fn estimate_is_a_maximum<F: Subject>() {
     for n_columns in [1, 3] {
         let (rows, model) = rows_of::<F>(600, n_columns, 23);
@@ -229,8 +229,8 @@ fn estimate_is_a_maximum<F: Subject>() {
     }
 }
 
-/// 20,000 draws in one column, in cells of at least 100 expected draws, by Pearson's χ². Beyond
-/// f + 5.5·√(2f) + 20 for f degrees of freedom it lies with probability α < 0.0001.
+/// 20,000 draws in one column, in cells of at least 100 expected draws, by Pearson's χ². With f degrees of freedom, it
+/// exceeds f + 5.5·√(2f) + 20 with probability α < 0.0001.
 fn samples_match_the_density<F: Subject>() {
     const N: usize = 20_000;
     let model = F::example(1, 29);
@@ -346,7 +346,7 @@ fn threads_change_no_bit<F: Subject>() {
     }
 }
 
-/// For families that have components of mapped rows: they are found from mapped rows.
+/// For families with components of mapped rows: fitting mapped rows gives the mapped components.
 fn shifts_and_scales_change_nothing<F: Subject>() {
     let (rows, model) = rows_of::<F>(1200, 2, 47);
     let (offset, scale) = ([-7e6, -7e6], [1e-5, 1e-5]);
@@ -360,12 +360,12 @@ fn shifts_and_scales_change_nothing<F: Subject>() {
     let start = Mixture { weights: model.weights, components: mapped };
     let b = fitted(&mapped_rows, &Start::Model(start), 3, &plain(5)).model;
     let back = Mixture { components: b.components.unmapped(&offset, &scale).unwrap(), ..b };
-    // Values of size 70 with steps of 1e-14 hold 9 digits of deviations of 1e-5.
+    // Values of magnitude 70 with steps of 1e-14 represent deviations of 1e-5 to 9 digits.
     assert_parameters_close(&[a, back], 1e-6);
 }
 
-/// One component a million deviations from the others: its covariance, or the common one, is what the
-/// plain version finds about the means themselves.
+/// One component is a million standard deviations from the others. Its covariance, or the shared one, agrees with the
+/// reference, which centres rows on the means themselves.
 fn components_far_away_keep_their_digits<F: Subject>() {
     const FAR: f64 = 3e6;
     if !F::CENTRED {
@@ -395,7 +395,7 @@ fn components_far_away_keep_their_digits<F: Subject>() {
     }
 }
 
-/// More components than there are clusters, most rows the same: something will run empty or narrow.
+/// More components than clusters, and most rows are equal, so some component becomes empty or narrow.
 fn degenerate_components_are_repaired<F: Subject>() {
     let values: Vec<f64> = (0..400).flat_map(|n| if n < 380 { [3.0, 1.0] } else { [f64::from(n % 5), 8.0] }).collect();
     let rows = Rows::from_vec(values, 2).unwrap();

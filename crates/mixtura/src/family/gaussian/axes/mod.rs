@@ -174,7 +174,7 @@ impl<A: Axes> Family for AxisGaussian<A> {
         self.means.len() + self.variances.len()
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         2.0
     }
 

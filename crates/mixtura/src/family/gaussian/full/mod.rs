@@ -105,7 +105,7 @@ impl Family for FullGaussian {
         self.n_components() * (self.n_columns + self.n_columns * (self.n_columns + 1) / 2)
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         (self.n_columns + 1) as f64
     }
 

@@ -103,7 +103,7 @@ impl Family for TiedGaussian {
         self.means.len() + self.n_columns * (self.n_columns + 1) / 2
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         1.0
     }
 
