@@ -33,8 +33,11 @@ pub struct Floor {
 #[derive(Deserialize)]
 #[serde(rename = "Floor")]
 struct Unchecked {
+    // The aliases are earlier names: saved fits stay readable.
+    #[serde(alias = "least")]
     smallest_deviation: Vec<f64>,
     ridge: Vec<f64>,
+    #[serde(alias = "least_rate")]
     smallest_rate: Vec<f64>,
     scale: Vec<f64>,
     centre: Vec<f64>,

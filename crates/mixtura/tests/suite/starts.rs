@@ -90,7 +90,7 @@ fn labels_of_no_component_were_dropped_while_their_weight_counted() {
         let fitter = Gmm::new(2).start(Start::Labels);
         let refused = fitter.fit(&labelled).unwrap_err();
         assert_eq!(refused, Error::Label { row: 2500, label: 2, n_components: 2 });
-        assert_eq!(refused.to_string(), "row 2501: label 2 names none of 2 components, which count from 0");
+        assert_eq!(refused.to_string(), "row 2501: label 2 is out of range for 2 components (labels start at 0)");
         let tied = Fitter::<TiedGaussian>::new(2).start(Start::Labels);
         assert_eq!(tied.fit(&labelled).unwrap_err(), refused);
         // One component more, and every row counts: the weights of the start are the shares of the labels.

@@ -99,13 +99,18 @@ fn nan_is_refused_in_any_format() {
 fn what_describes_columns_is_checked() {
     refuses::<Normalization>(r#"{"offset": [0, 0], "scale": [1]}"#, "1 scales for 2 columns");
     refuses::<Normalization>(r#"{"offset": [0, 0], "scale": [1, 0]}"#, "column 2: scale 0 is not a positive number");
-    let floor = |least: &str, centre: &str| {
+    let floor = |deviation: &str, centre: &str| {
         format!(
-            r#"{{"least": {least}, "ridge": [0], "least_rate": [0], "scale": [1], "centre": {centre}, "origin": [0]}}"#
+            r#"{{"smallest_deviation": {deviation}, "ridge": [0], "smallest_rate": [2], "scale": [1],
+            "centre": {centre}, "origin": [0]}}"#
         )
     };
-    assert!(serde_json::from_str::<Floor>(&floor("[1e-5]", "[-3]")).is_ok());
-    refuses::<Floor>(&floor("[-1]", "[0]"), "column 1: least deviation -1 is not finite and at least 0");
+    let json = floor("[1e-5]", "[-3]");
+    let read: Floor = serde_json::from_str(&json).unwrap();
+    assert_eq!((&read.smallest_deviation, &read.smallest_rate), (&vec![1e-5], &vec![2.0]));
+    let earlier = json.replace("smallest_deviation", "least").replace("smallest_rate", "least_rate");
+    assert_eq!(serde_json::from_str::<Floor>(&earlier).unwrap(), read);
+    refuses::<Floor>(&floor("[-1]", "[0]"), "column 1: smallest deviation -1 is not finite and at least 0");
     refuses::<Floor>(&floor("[1]", "[0, 0]"), "2 centres for 1 columns");
     refuses::<Outline>(r#"{"n_columns": 0, "centres": [], "spreads": []}"#, "no columns");
     refuses::<Outline>(r#"{"n_columns": 1, "centres": [1, 2], "spreads": [1]}"#, "1 spreads for 2 centres");
