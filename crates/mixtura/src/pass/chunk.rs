@@ -98,7 +98,7 @@ impl<F: Family> Workspace<F> {
                 Some(_) => flat(self.group.weights()).sum::<f64>(),
                 None => self.group.n_rows() as f64,
             };
-            let at = At { pass, chunk, loader: &loader };
+            let at = &At { pass, chunk, loader: &loader };
             match pass.assignment {
                 Assignment::Soft if is_common => self.share(at, tally),
                 Assignment::Soft => self.share_near(at, tally),
@@ -120,18 +120,10 @@ struct At<'a, F: Family> {
     loader: &'a Loader<'a>,
 }
 
-impl<F: Family> Clone for At<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F: Family> Copy for At<'_, F> {}
-
 /// The assignments, each written once.
 impl<F: Family> Workspace<F> {
     /// EM: shares every row among all components by its posterior.
-    fn share(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
+    fn share(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, weights, n_components, .. } = self;
         let mut shares = weights.chunks_exact_mut(*n_components);
         self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
@@ -144,7 +136,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// EM with near components only: the others have no share.
-    fn share_near(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
+    fn share_near(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, weights, shares, .. } = self;
         shares.given.clear();
         self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
@@ -164,7 +156,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// SEM: assigns every row to one component, drawn from its posterior.
-    fn draw(&mut self, at: At<'_, F>, address: Address, tally: &mut Tally<F::Moments>) {
+    fn draw(&mut self, at: &At<'_, F>, address: Address, tally: &mut Tally<F::Moments>) {
         let Self { group, finder, narrow, drawn, .. } = self;
         let (pass, hints, n_blocks) = (at.pass, at.chunk.hints(), group.n_blocks());
         let first_row = at.chunk.row_number(group.first_row());
@@ -190,7 +182,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// SEM for rows with counts: a row of count n is split by n draws.
-    fn split(&mut self, at: At<'_, F>, address: Address, tally: &mut Tally<F::Moments>) {
+    fn split(&mut self, at: &At<'_, F>, address: Address, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, weights, splitter, n_components, .. } = self;
         let mut splits = weights.chunks_exact_mut(*n_components);
         let mut row = at.chunk.row_number(group.first_row());
@@ -211,7 +203,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// CEM: assigns every row to its most probable component.
-    fn choose(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
+    fn choose(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, .. } = self;
         self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
@@ -222,7 +214,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// Given labels, for a start: assigns every row to the component of its label. No density is evaluated.
-    fn follow_labels(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) -> Result<(), Error> {
+    fn follow_labels(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) -> Result<(), Error> {
         let labels = at.chunk.rows().labels().ok_or(Error::NoLabels)?;
         let rows = self.group.first_row()..self.group.first_row() + self.group.n_rows();
         let labels = &labels[rows.clone()];
@@ -241,7 +233,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// Likelihoods only.
-    fn evaluate(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
+    fn evaluate(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, .. } = self;
         self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
@@ -264,7 +256,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// Adds rows that belong to all components, with `weights`.
-    fn add_common(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
+    fn add_common(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         self.add_likelihood(tally);
         let weights = &self.weights[..self.group.n_blocks() * self.n_components];
         let rows = CommonRows { blocks: self.group.blocks(), weights };
@@ -272,7 +264,7 @@ impl<F: Family> Workspace<F> {
     }
 
     /// Adds rows that belong to the component of their label.
-    fn add_labelled(&mut self, at: At<'_, F>, tally: &mut Tally<F::Moments>) {
+    fn add_labelled(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         self.add_likelihood(tally);
         let n_blocks = self.group.n_blocks();
         let labels = &mut self.drawn.labels[..n_blocks * LANES];

@@ -195,7 +195,7 @@ impl<F: Family> PreparedDeviations<F> {
     fn doubt(&self, work: &mut DeviationsWorkspace<F>, i: usize, n_valid: usize) {
         let (n, n_components) = (self.scale.len(), self.components.n_components());
         let DeviationsWorkspace { scratch, joint, cutoffs, blocks, doubts, .. } = work;
-        F::log2_joint_into(&self.prepared, self.set, &blocks[i * (n + 1)..][..n + 1], scratch, joint);
+        F::log2_joint_into(&self.prepared, self.set, &blocks[i * (n + 1)..][..=n], scratch, joint);
         let evidence = self.set.run(Softmax { ln: joint, least: cutoffs });
         let weight = Lanes(std::array::from_fn(|lane| f64::from(u8::from(lane < n_valid))));
         let out = &mut doubts[i * n_components..][..n_components];

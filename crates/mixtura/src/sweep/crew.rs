@@ -106,7 +106,7 @@ impl Shelf {
     fn take<T: 'static>(&self, shape: Shape, fits: impl FnOnce(&mut T) -> bool) -> Option<T> {
         let (made_for, last) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
         let mut object = last.downcast::<T>().ok().filter(|_| made_for == shape)?;
-        fits(&mut object).then(|| *object)
+        fits(&mut object).then_some(*object)
     }
 
     fn put<T: Send + 'static>(&self, shape: Shape, object: T) {
