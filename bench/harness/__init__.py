@@ -1,1 +1,1 @@
-"""Measures mixtura and its peers side by side; `bench/run` is the entry."""
+"""Measures mixtura and its peers side by side; `bench/run` is the entry point."""

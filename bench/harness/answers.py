@@ -1,4 +1,4 @@
-"""Measures how far answers lie from EM's, and writes page and figure about them.
+"""Measures how far results are from EM's, and writes the page and the figure about them.
 
 Runs in the base environment: answers.py distances RAW RESULTS CACHE, answers.py page RESULTS FOLDER.
 """
@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 BASE = "em"
-# Answers within so many nats a row count as equal.
+# Results count as equal if they differ by less than this, in nats per row.
 EQUAL = 1e-4
 TITLES = {
     "em": "EM",
@@ -22,15 +22,15 @@ TITLES = {
     "auto": "auto",
     "auto-accelerated": "auto, accelerated",
 }
-# Of the Okabe–Ito palette, told apart by every kind of colour vision.
+# From the Okabe–Ito palette, distinguishable with any colour vision.
 COLOURS = {"sem-last": "#E69F00", "sem-best": "#D55E00", "sem-average": "#CC79A7", "saem": "#009E73", "auto": "#0072B2"}
 
 
 def difference(model, base):
     """Largest differences between matched components: weight, mean and covariance.
 
-    Means in standard deviations of the base's component (Mahalanobis), covariances as the Frobenius
-    norm of W S Wᵀ − 1 over √D, W whitening the base's component.
+    Means are in standard deviations of the base's component (Mahalanobis distance), covariances are the
+    Frobenius norm of W S Wᵀ − 1 divided by √D, where W whitens the base's component.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -50,7 +50,7 @@ def difference(model, base):
 
 
 def reached(answer, goal):
-    """Seconds until the likelihood of a round first comes within `EQUAL` of the goal; none if never."""
+    """Seconds until the likelihood of a round first comes within `EQUAL` of the goal; None if never."""
     seconds = np.cumsum(answer["seconds"])
     there = np.flatnonzero(np.array(answer["likelihoods"]) >= goal - EQUAL)
     if len(there):
@@ -83,8 +83,8 @@ def cell(value):
 
 
 def answers_table(data):
-    """A line for each way: how far from EM, in likelihood and parameters."""
-    lines = ["| answer | log-likelihood less EM's, nats a row: median | least | greatest | weight | mean | covariance | rounds |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    """One line per method: its distance from EM in likelihood and parameters."""
+    lines = ["| result | log-likelihood minus EM's, nats per row: median | min | max | weight | mean | covariance | rounds |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
     for way, title in TITLES.items():
         answers = [start[way] for start in data["starts"]]
         gains = [answer["gain"] for answer in answers]
@@ -95,7 +95,7 @@ def answers_table(data):
 
 
 def outcomes_table(results):
-    lines = ["| data | answer | better | equal | worse | largest gain | largest loss |", "|---|---|---:|---:|---:|---:|---:|"]
+    lines = ["| data | result | better | equal | worse | largest gain | largest loss |", "|---|---|---:|---:|---:|---:|---:|"]
     for data in results["sets"]:
         for way in ["sem-average", "saem", "auto", "auto-accelerated"]:
             gains = [start[way]["gain"] for start in data["starts"]]
@@ -107,9 +107,9 @@ def outcomes_table(results):
 
 
 def times_table(results):
-    """Time to EM's solution as a share of EM's own, and of whole runs."""
+    """Time to EM's solution and time of whole runs, relative to EM's."""
     lines = [
-        "| data | way | rounds, median | whole run, s | of EM's | there after, s | of EM's whole run | starts that got there |",
+        "| data | method | rounds, median | whole run, s | relative to EM's | time to EM's solution, s | relative to EM's whole run | starts that reached it |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for data in results["sets"]:
@@ -132,20 +132,20 @@ def page(results):
     hardware = results["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     parts = [
-        "# What SEM answers, and how far that is from EM",
-        f"`bench/answers` fits four data sets from {n_starts} k-means++ starts each (seeds 0 to {n_starts - 1}) in every way below, at a tolerance of {results['tolerance']:g} nats a row, and writes this page: {results['date']}, {hardware['processor']} with {hardware['cores']} cores ({', '.join(hardware['vectors'])}), {versions}. Covertype and ALOI are normalised to [0, 1] for the fit. SAEM runs {results['saem_rounds']} rounds.",
-        "![Likelihood of every answer less EM's from the same start](sem-answers.svg)",
+        "# SEM's results compared with EM's",
+        f"`bench/answers` fits four data sets from {n_starts} k-means++ starts each (seeds 0 to {n_starts - 1}) with every method below, at a tolerance of {results['tolerance']:g} nats per row, and writes this page: {results['date']}, {hardware['processor']} with {hardware['cores']} cores ({', '.join(hardware['vectors'])}), {versions}. Covertype and ALOI are scaled to [0, 1] for the fit. SAEM runs {results['saem_rounds']} rounds.",
+        "![Log-likelihood of every result minus EM's from the same start](sem-answers.svg)",
         "## Distance to EM's solution",
-        "Each answer beside EM's from the same start, components matched by their means. Differences are the largest over components, then the median over starts: weights as they are, means in standard deviations of EM's component, covariances relative to EM's (1 is as large as the covariance itself). A start from which the two climb different maxima has large differences; the median hides few of those, and the extremes of the likelihood show them.",
+        "Each result is compared with EM's from the same start, with components matched by their means. Differences are the maximum over components, then the median over starts: absolute for weights, in standard deviations of EM's component for means, relative to EM's for covariances (1 means as large as the covariance itself). Starts from which the two reach different maxima have large differences; a few of them do not affect the median, but show in the extremes of the likelihood.",
     ]
     for data in results["sets"]:
         parts += [f"### {data['title']}", answers_table(data)]
     parts += [
         "## Better, equal or worse than EM",
-        f"Counts over {n_starts} starts; equal is within {EQUAL:g} nats a row.",
+        f"Counts over {n_starts} starts; equal means within {EQUAL:g} nats per row.",
         outcomes_table(results),
         "## Time to EM's solution",
-        f"Time of all rounds, medians over the starts. EM's solution counts as reached when the likelihood of a round is within {EQUAL:g} nats a row of where EM ended, or higher; a way that ends on another, lower maximum never gets there.",
+        f"Time of all rounds, medians over the starts. EM's solution counts as reached when the log-likelihood of a round is within {EQUAL:g} nats per row of EM's final value, or higher. A method that ends at a different, lower maximum never reaches it.",
         times_table(results),
     ]
     return "\n\n".join(parts) + "\n"
@@ -172,7 +172,7 @@ def draw(results):
         axis.set_title(data["title"], fontsize=9, loc="left")
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(axis="x", labelsize=8)
-    axes[-1, 0].set_xlabel("log-likelihood less EM's from the same start, nats a row (right: better than EM)", fontsize=9)
+    axes[-1, 0].set_xlabel("log-likelihood minus EM's from the same start, nats per row (right: better than EM)", fontsize=9)
     return figure
 
 

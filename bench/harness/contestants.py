@@ -1,4 +1,4 @@
-"""Lists who takes part, what each can do, and how its program is started."""
+"""Lists the contestants, their capabilities, and how to start them."""
 
 import dataclasses
 import shutil
@@ -15,32 +15,32 @@ class Contestant:
     name: str
     title: str
     algorithm: str
-    # Makes everything ready and gives the command; None for mixtura itself.
+    # Prepares everything and returns the command; None for mixtura itself.
     prepare: Callable | None = None
     options: tuple = ()
-    # Whether it begins at the given model, so that its likelihood can be compared.
+    # Whether it starts from the given model, so that its likelihood can be compared.
     takes_start: bool = True
     takes_ridge: bool = True
-    # The covariance structures it is measured with, and why with no other unless it has no other.
+    # The covariance types it is measured with, and why not with others, unless it does not support them.
     covariances: tuple = ("full",)
     why_no_other: str = ""
-    # Whether a singular covariance stops it when it takes no ridge.
+    # Whether it fails on a singular covariance if it does not support a ridge.
     needs_ridge: bool = True
-    # Seconds to allow beside the fits, for loading the data; and by how much the rounds that are
-    # timed should outweigh those of others, because its set-up varies more.
+    # Additional seconds for loading the data; and the factor by which it should run more rounds than
+    # others, because its set-up time varies more.
     loading: float = 60.0
     weight: float = 1.0
-    # Rows from which a round costs more than starting it; fewer say nothing of its speed.
+    # Minimum number of rows; with fewer, overhead dominates the time of a round.
     least_rows: int = 2000
-    # Whether a quick run has time for it on the first shapes only.
+    # Whether a quick run measures it only on the first shapes.
     slow: bool = False
     remark: str = ""
 
     def why_not(self, covariance):
-        """Why it is not measured with a covariance structure; None if it is."""
+        """Why it is not measured with a covariance type; None if it is."""
         if covariance in self.covariances:
             return None
-        return self.why_no_other or f"it has {' and '.join(self.covariances)} covariances only"
+        return self.why_no_other or f"it supports only {' and '.join(self.covariances)} covariances"
 
 
 def python_peer(environment, script):
@@ -78,7 +78,7 @@ MIXTURA = [
         "sem",
         options=("--algorithm", "sem", "--result", "last", "--precision", "double"),
         covariances=("full", "diagonal", "spherical"),
-        why_no_other="with tied covariances SEM works in double precision throughout",
+        why_no_other="with tied covariances SEM always uses double precision",
     ),
 ]
 
@@ -94,7 +94,7 @@ PEERS_OF_EM = [
         takes_ridge=False,
         covariances=STRUCTURES,
         slow=True,
-        remark="one thread: it has no more",
+        remark="supports only one thread",
     ),
     Contestant(
         "linfa",
@@ -103,7 +103,7 @@ PEERS_OF_EM = [
         lambda install: [environments.rust("linfa", install)],
         takes_start=False,
         slow=True,
-        remark="takes no start (random responsibilities), so its likelihood is not compared",
+        remark="does not accept a start (uses random responsibilities), so its likelihood is not compared",
     ),
     Contestant(
         "spark",
@@ -117,7 +117,7 @@ PEERS_OF_EM = [
         loading=300.0,
         weight=5.0,
         least_rows=50_000,
-        remark="takes no start (random rows), so its likelihood is not compared",
+        remark="does not accept a start (uses random rows), so its likelihood is not compared",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""Turns a Parquet file of real data into NPY with each column mapped to [0, 1].
+"""Converts a Parquet file of real data to NPY, with each column scaled to [0, 1].
 
 Runs in the base environment: convert.py PARQUET ROWS NPY. Fewer rows are spread over the file.
 """

@@ -1,4 +1,4 @@
-"""Prepares what the peers need: private Python environments, Debian packages, compiled programs."""
+"""Prepares the requirements of the peers: private Python environments, Debian packages, compiled programs."""
 
 import os
 import shutil
@@ -7,8 +7,8 @@ import sys
 
 from .places import ENVIRONMENTS, LOGS, PEERS, PROGRAMS
 
-# One place for versions. `base` also holds what the harness itself needs: numpy for the judge and
-# the calibration, pyarrow for the real data, matplotlib for the figure.
+# All versions in one place. `base` also contains the requirements of the harness itself: numpy for the
+# judge and the calibration, pyarrow for the real data, matplotlib for the figure.
 REQUIREMENTS = {
     "base": ["scikit-learn==1.9.*", "numpy", "pyarrow", "matplotlib"],
     "onedal": ["daal4py==2024.7.0", "scikit-learn==1.5.2", "numpy<2.2", "packaging"],
@@ -17,11 +17,11 @@ REQUIREMENTS = {
 
 
 class Unavailable(Exception):
-    """Why a peer cannot take part."""
+    """Why a peer is not available."""
 
 
 def run(command, log, **options):
-    """Run a command with its output in a log file; `Unavailable` names the last line if it fails."""
+    """Run a command with its output in a log file; `Unavailable` contains the last line if it fails."""
     LOGS.mkdir(parents=True, exist_ok=True)
     path = LOGS / f"{log}.log"
     with open(path, "w") as sink:
@@ -32,7 +32,7 @@ def run(command, log, **options):
 
 
 def python(name, install):
-    """The interpreter of a private environment, made if it is missing and `install` allows."""
+    """The interpreter of a private environment, created if it is missing and `install` is set."""
     folder = ENVIRONMENTS / name
     marker, interpreter = folder / "ready", folder / "bin" / "python"
     wanted = "\n".join(REQUIREMENTS[name])
@@ -47,9 +47,9 @@ def python(name, install):
 
 
 def debian(packages, install):
-    """Make sure that Debian packages are installed; installs missing ones as root only."""
+    """Make sure that Debian packages are installed; missing ones are installed only as root."""
     if shutil.which("dpkg-query") is None:
-        raise Unavailable(f"needs {', '.join(packages)}, which are installed here on Debian only")
+        raise Unavailable(f"requires {', '.join(packages)}, which can only be installed automatically on Debian")
     missing = [package for package in packages if not installed(package)]
     if not missing:
         return
@@ -78,7 +78,7 @@ def java(install):
 
 
 def cpp(source, libraries, install):
-    """Compile one of the C++ peers for this machine; compiled again when its source is newer."""
+    """Compile one of the C++ peers for this machine, if it is not up to date."""
     program, path = PROGRAMS / source.removesuffix(".cpp"), PEERS / source
     if not program.exists() or program.stat().st_mtime < path.stat().st_mtime:
         if not install:

@@ -1,4 +1,4 @@
-"""Draws speed.svg from results.json: a panel for each shape, a bar for each contestant.
+"""Draws speed.svg from results.json: one panel per shape, one bar per contestant.
 
 Runs in the base environment: figure.py RESULTS SVG [PNG].
 """
@@ -11,13 +11,13 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-# Of the Okabe–Ito palette, told apart by every kind of colour vision, and by hatching in grey.
+# From the Okabe–Ito palette, distinguishable with any colour vision, and by hatching in greyscale.
 EM, SEM, PEER = "#0072B2", "#E69F00", "#B0B0B0"
 COLUMNS = 3
 
 
 def bars(shape):
-    """Title, time and colour of each contestant that counts, the fastest first."""
+    """Title, time and colour of each valid contestant, fastest first."""
     kept = []
     for name, entry in shape["contestants"].items():
         if entry.get("counts"):
@@ -28,7 +28,7 @@ def bars(shape):
 
 
 def placed(shapes):
-    """Shapes by panel; covariance structures begin a line of their own, after places left empty."""
+    """Shapes by panel; covariance types start on a new line, after empty panels."""
     full = [shape for shape in shapes if shape.get("covariance", "full") == "full"]
     structured = [shape for shape in shapes if shape not in full]
     empty = -len(full) % COLUMNS if structured else 0
@@ -51,7 +51,7 @@ def draw(results):
             axis.set_visible(False)
             continue
         panel(axis, panels[number], low / 2, high * 6)
-        axis.set_ylim(most - 0.4, -0.6)  # bars of one thickness, the slowest at the bottom
+        axis.set_ylim(most - 0.4, -0.6)  # bars of equal thickness, the slowest at the bottom
     for number in range(max(0, len(panels) - n_columns), len(panels)):
         axis = axes.flat[number]
         axis.set_xlabel("ns per (row, component) and round")

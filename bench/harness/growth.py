@@ -1,4 +1,4 @@
-"""Measures how mixtura's time grows with rows and shrinks with threads, and what reading and memory cost."""
+"""Measures how mixtura scales with rows and threads, and the cost of reading and memory."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ CONTESTANTS = MIXTURA[:2]
 
 
 def measure(shapes, program, settings, peak):
-    """Growth over the rows, one thread against all, reading, memory; all sizes interleaved."""
+    """Scaling with rows, one thread compared with all, reading, memory; all sizes interleaved."""
     entries = {}
     reference = len(shapes) // 2
     for number, shape in enumerate(shapes):
@@ -53,7 +53,7 @@ def row(shape, entries, settings):
 
 
 def threads_of(shape, entries, settings):
-    """Speed with all threads as a multiple of the speed with one, beside that of matrix products."""
+    """Speed with all threads relative to one thread, compared with that of matrix products."""
     if settings.n_threads == 1:
         return {}
     kept = {"threads": settings.n_threads}
@@ -73,10 +73,10 @@ def threads_of(shape, entries, settings):
 
 
 def reading(shape, entries, program, settings):
-    """What a whole run costs beside its rounds, in EM rounds, from NPY and from Parquet.
+    """The cost of a whole run in addition to its rounds, in EM rounds, from NPY and from Parquet.
 
-    It holds starting the process, reading, packing and writing the model; one more pass, which the
-    likelihood of the last model needs, is taken off.
+    This includes starting the process, reading, packing and writing the model. The additional pass for
+    the likelihood of the last model is subtracted.
     """
     entry = entries[shape.name, "mixtura-em", settings.n_threads]
     a_round = entry.seconds_per_round()

@@ -1,4 +1,4 @@
-"""Makes the data and the initial model of a shape, once, into the cache."""
+"""Creates the data and the initial model of a shape in the cache."""
 
 import dataclasses
 import hashlib
@@ -22,23 +22,23 @@ class Inputs:
     start_raw: pathlib.Path
 
     def arguments(self, n_threads):
-        """What a peer is started with."""
+        """The command-line arguments of a peer."""
         shape = self.shape
         sizes = [shape.n_rows, shape.n_columns, shape.n_components]
         return [self.rows, *sizes, self.start_raw, shape.ridge, n_threads, shape.covariance]
 
 
 def make(shape, program, install, suffix="npy"):
-    """The inputs of a shape; `Failed` if real data are not there.
+    """The inputs of a shape; `Failed` if real data are missing.
 
-    The start is one k-means++ start of mixtura's, the same file for every contestant; each
-    covariance structure has its own, of the same rows.
+    The start is a k-means++ start by mixtura, the same file for every contestant; each covariance type
+    has its own start on the same rows.
     """
     INPUTS.mkdir(parents=True, exist_ok=True)
     stem = f"{shape.data}-{shape.n_rows}"
     rows = INPUTS / f"{stem}.{suffix}"
     recipe = INPUTS / f"{stem}.recipe"
-    # The generator's code may change what a seed gives; then everything is made anew.
+    # A change of the generator may change the result of a seed; then everything is recreated.
     data = dataclasses.replace(shape, name=shape.data, title="", covariance="full")
     wanted = json.dumps([dataclasses.asdict(data), SEED, digest(program)])
     if not recipe.exists() or recipe.read_text() != wanted:
@@ -49,7 +49,7 @@ def make(shape, program, install, suffix="npy"):
     start_json, start_raw = (INPUTS / f"{stem}.{shape.covariance}.start.{kind}" for kind in ("json", "raw"))
     if not start_json.exists():
         command = [program, "fit", rows, "-k", shape.n_components, "--rounds", 0, "--init", "kmeans++"]
-        if shape.covariance != "full":  # which is the default, also of programs that know no other
+        if shape.covariance != "full":  # the default, also of programs that support no other
             command += ["--covariance", shape.covariance]
         call([*command, "--seed", SEED, "--ridge", shape.ridge, "-q", "--output", start_json])
     with open(start_raw, "wb") as file:
@@ -66,7 +66,7 @@ def generate(shape, rows, program, _install):
 def convert(shape, rows, _program, install):
     source = DATA / f"{shape.real}.parquet"
     if not source.exists():
-        raise Failed(f"data/{shape.real}.parquet is not there; data/get {shape.real} fetches it")
+        raise Failed(f"data/{shape.real}.parquet is missing; run data/get {shape.real} to download it")
     python = environments.python("base", install)
     call([python, HARNESS / "convert.py", source, shape.n_rows, rows])
 

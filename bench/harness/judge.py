@@ -1,4 +1,4 @@
-"""Computes the mean log-likelihood of a model in plain numpy, so that no contestant judges itself.
+"""Computes the log-likelihood per row of a model in plain numpy, independently of the contestants.
 
 Runs in the base environment with the arguments of a peer; each line of input names a raw model
 file and is answered by `@ ok LIKELIHOOD`. Cost: one triangular solve per row and component.
@@ -32,7 +32,7 @@ def mean_ln_likelihood(rows, weights, means, covariances):
 
 
 def expanded(covariances, structure, n_components, n_columns):
-    """A full matrix for each component, whatever the structure."""
+    """A full matrix for each component, whatever the covariance type."""
     if structure == "tied":
         return np.broadcast_to(covariances, (n_components, n_columns, n_columns))
     if structure in ("diagonal", "spherical"):

@@ -1,4 +1,4 @@
-"""Describes the machine and the versions of what was measured, without anything that names it."""
+"""Describes the machine and the versions of the measured software, without identifying the machine."""
 
 import datetime
 import os

@@ -15,9 +15,9 @@ from . import environments, inputs
 from .places import HARNESS, SCRATCH
 from .process import Failed, Mixtura, Worker
 
-AGREEMENT = 1e-6  # nats a row
+AGREEMENT = 1e-6  # nats per row
 SHORT = 2
-LEAST = 3  # rounds between the short and the long run, where the budget allows
+LEAST = 3  # minimum difference in rounds between the short and the long run, if the budget allows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Settings:
 
     n_threads: int = 2
     repetitions: int = 7
-    # Seconds that the rounds between the short and the long run should take together.
+    # Target for the difference in seconds between the short and the long run.
     goal: float = 1.0
-    # Seconds for all runs of one contestant on one shape.
+    # Seconds for all runs of a contestant on a shape.
     budget: float = 60.0
     install: bool = True
 
@@ -50,7 +50,7 @@ class Entry:
         self.times[which].append(self.runner.fit(n_rounds, self.model, patience or self.patience))
 
     def run_both(self):
-        """A short and a long run. A peer that stops early, converged to the last bit, gets fewer rounds."""
+        """Does a short and a long run. A peer that stops early because it has converged gets fewer rounds."""
         try:
             self.run("short")
             self.run("long")
@@ -58,7 +58,7 @@ class Entry:
             stopped = re.search(r"stopped after (\d+) of", str(reason))
             if not stopped or int(stopped[1]) < 2:
                 raise
-            # Where it stops may vary a little from run to run, with the order of its sums.
+            # The round at which it stops may vary slightly between runs, with its order of summation.
             self.long = max(2, int(0.8 * int(stopped[1])))
             self.short = max(1, min(self.short, self.long - 2))
             self.times = {"short": [], "long": []}
@@ -75,7 +75,7 @@ class Entry:
 
 
 def measure(shape, contestants, program, settings, peak):
-    """The results of one shape: `contestants` are pairs of a contestant and its command or a reason."""
+    """The results of a shape: `contestants` are pairs of a contestant and its command or a reason."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
     given = inputs.make(shape, program, settings.install)
     entries = []
@@ -97,14 +97,14 @@ def measure(shape, contestants, program, settings, peak):
 
 
 def begin(entry, command, given, program, settings):
-    """Start a contestant and choose its rounds and repetitions by its speed."""
+    """Start a contestant and choose its rounds and repetitions according to its speed."""
     shape, contestant = given.shape, entry.contestant
     if isinstance(command, Exception):
         raise Failed(command)
     if why_not := contestant.why_not(shape.covariance):
         raise Failed(why_not)
     if shape.ridge and not contestant.takes_ridge and contestant.needs_ridge:
-        raise Failed("the covariance is singular and it cannot be given a ridge")
+        raise Failed("the covariance is singular and it does not support a ridge")
     if contestant.prepare is None:
         entry.runner = Mixtura(program, contestant.options, given, settings.n_threads)
         entry.runner.fit(3, entry.model, settings.budget)
@@ -119,7 +119,7 @@ def begin(entry, command, given, program, settings):
 
 
 def probe(contestant, command, given, settings):
-    """Seconds a round, from the first rows; None if the data are small or these rows are too few to fit."""
+    """Seconds per round, estimated from the first rows; None if the data are small or these rows are too few."""
     shape = given.shape
     n_rows = max(contestant.least_rows, 8 * shape.n_components * shape.n_columns)
     if 4 * n_rows >= shape.n_rows:
@@ -139,13 +139,13 @@ def probe(contestant, command, given, settings):
 
 
 def refuse_slow(seconds, settings):
-    """The least that can be measured is a run of one and a run of two rounds."""
+    """The minimum that can be measured is a run of one round and a run of two."""
     if 3 * seconds > settings.budget:
-        raise Failed(f"about {seconds:.3g} s a round; the budget is {settings.budget:.0f} s for all its runs")
+        raise Failed(f"about {seconds:.3g} s per round; the budget is {settings.budget:.0f} s for all its runs")
 
 
 def time_round(runner, model, settings):
-    """Seconds of a round, from short runs; of a slow contestant only a bound, from one."""
+    """Seconds per round, from short runs; for a slow contestant only a bound, from one run."""
     patience = 2 * settings.budget + 5
     first = runner.fit(1, model, patience)  # also warms up
     if 2 * first > settings.budget:
@@ -197,7 +197,7 @@ def interleave(entries, peak):
 
 
 def verify(entries, given, settings):
-    """The judge's likelihood of each EM contestant and its distance from mixtura's after as many rounds."""
+    """The judge's likelihood of each EM contestant and its difference from mixtura's after the same number of rounds."""
     checks = {}
     measured = [entry for entry in entries if not entry.skipped]
     comparable = [entry for entry in measured if entry.contestant.algorithm == "em" and entry.contestant.takes_start]
@@ -224,7 +224,7 @@ def verify(entries, given, settings):
     agreeing = [name for name, check in checks.items() if abs(check["difference"]) <= AGREEMENT]
     for name, check in checks.items():
         check["agrees"] = name in agreeing
-    # mixtura is what the others are compared with: if several are and none agrees, it is the one that is wrong.
+    # The others are compared with mixtura: if there are several and none agrees, mixtura is wrong.
     if own.contestant.name in checks:
         confirmed = [name for name in agreeing if name != own.contestant.name]
         checks[own.contestant.name]["confirmed_by"] = confirmed
@@ -235,7 +235,7 @@ def verify(entries, given, settings):
 
 
 def same_draws(entries):
-    """Whether SEM gives the same bits in both precisions, where there are two."""
+    """Whether SEM gives the same bits in both precisions, if it has two."""
     runners = {entry.contestant.name: entry for entry in entries if entry.contestant.name.startswith("mixtura-sem")}
     if len(runners) < 2:
         return {}
@@ -247,12 +247,12 @@ def same_draws(entries):
 
 
 def result(entry, shape, checks):
-    """What is kept of one contestant on one shape."""
+    """The recorded results of a contestant on a shape."""
     kept = {"title": entry.contestant.title, "algorithm": entry.contestant.algorithm}
     if entry.version:
         kept["version"] = entry.version
     if not entry.skipped and entry.seconds_per_round() <= 0:
-        entry.skipped = "its long run was no slower than its short one: too little work to time"
+        entry.skipped = "its long run was no slower than its short run: too little work to time"
     if entry.skipped:
         return {**kept, "skipped": entry.skipped}
     seconds = entry.seconds_per_round()

@@ -1,4 +1,4 @@
-"""Keeps the best rate of multiply-adds that matrix products have reached so far in this run."""
+"""Records the best rate of multiply-adds that matrix products have reached so far in this run."""
 
 from . import environments
 from .places import HARNESS
@@ -9,7 +9,7 @@ PATIENCE = 120
 
 
 class Peak:
-    """Peak rates in multiply-adds a second; measured again between contestants."""
+    """Peak rates in multiply-adds per second; measured again between contestants."""
 
     def __init__(self, n_threads, install):
         python = environments.python("base", install)

@@ -1,4 +1,4 @@
-"""Talks to the programs that are measured: workers that keep the data, and the mixtura command."""
+"""Communicates with the measured programs: workers that keep the data in memory, and the mixtura command."""
 
 import array
 import csv
@@ -26,7 +26,7 @@ def thread_variables(n_threads):
 
 
 class Worker:
-    """A program that has loaded the data and answers lines; peers/README.md has the protocol."""
+    """A program that has loaded the data and answers commands; peers/README.md describes the protocol."""
 
     def __init__(self, command, arguments, n_threads, log, patience):
         LOGS.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ class Worker:
         return self._answer("ok", patience)
 
     def fit(self, n_rounds, model, patience):
-        """Seconds of one whole run; its model, if the peer gives one, is then in the file `model`."""
+        """Seconds of one whole run; its model, if the peer provides one, is written to the file `model`."""
         return float(self.ask(f"fit {n_rounds} {model}", patience))
 
     def close(self, kill=False):
@@ -94,7 +94,7 @@ class Worker:
 
 
 class Mixtura:
-    """The mixtura command on one data set; a run is a process, as its users start it."""
+    """The mixtura command on one data set; each run is a process, as for users."""
 
     def __init__(self, program, options, inputs, n_threads):
         self.program, self.options, self.inputs, self.n_threads = program, options, inputs, n_threads
@@ -140,12 +140,12 @@ class Mixtura:
 
 
 def raw_model(model):
-    """A model file's weights, means and covariances as the peers read and write them."""
+    """The weights, means and covariances of a model file, in the peers' format."""
     return array.array("d", [value for name in ("weights", "means", "covariances") for value in flat(model[name])])
 
 
 def flat(values):
-    """The numbers of nested lists of any depth, which covariance structures differ in."""
+    """The numbers in nested lists of any depth, which depends on the covariance type."""
     for value in values:
         if isinstance(value, list):
             yield from flat(value)

@@ -1,4 +1,4 @@
-"""Writes the results for people: a table for the terminal and RESULTS.md."""
+"""Formats the results: a table for the terminal, and RESULTS.md."""
 
 import json
 
@@ -12,7 +12,7 @@ REMARKS = {contestant.name: f"{contestant.title}: {contestant.remark}." for cont
 
 
 def short_number(value):
-    """Three significant digits, without an exponent."""
+    """A number with three significant digits, without an exponent."""
     if value == 0:
         return "0"
     digits = 0
@@ -52,7 +52,7 @@ def only_full(results):
 
 
 def with_structures(results):
-    """The shapes with other than full covariances and the full ones on the same rows, with those measured on the former."""
+    """The shapes with non-full covariances and the full ones on the same rows, with the contestants measured on the former."""
     structured = [shape for shape in results["shapes"] if structure_of(shape) != "full"]
     data = {shape["data"] for shape in structured}
     names, _ = present({"shapes": structured})
@@ -68,7 +68,7 @@ def entry_of(shape, name):
 
 
 def time_of(shape, name):
-    """Nanoseconds per (row, component) and round, if the time counts."""
+    """Nanoseconds per (row, component) and round, if the time is valid."""
     entry = entry_of(shape, name)
     return entry.get("nanoseconds") if entry.get("counts") else None
 
@@ -88,7 +88,7 @@ def times(results, markdown=True):
 
 
 def ratios(results, markdown=True):
-    """How many times as long as mixtura's algorithm of the same kind."""
+    """Times relative to mixtura's algorithm of the same kind."""
     names, titles = present(results)
     peers = [name for name in names if not name.startswith("mixtura")]
     rows = []
@@ -103,7 +103,7 @@ def ratios(results, markdown=True):
 
 
 def multiply_adds(results):
-    """Multiply-adds as counted, and a round of EM as a share of the full one's: by their number and by time."""
+    """Number of multiply-adds, and a round of EM relative to full covariances: by multiply-adds and by time."""
     full = {shape["data"]: shape for shape in results["shapes"] if structure_of(shape) == "full"}
     rows = []
     for shape in results["shapes"]:
@@ -138,11 +138,11 @@ def draws(results):
     if not any(verdict is not None for verdict in verdicts.values()):
         return ""
     wrong = [title for title, verdict in verdicts.items() if verdict is False]
-    return f"SEM's models after 3 rounds, mixed against double precision only: {'**different** on ' + '; '.join(wrong) if wrong else 'the same bits on every shape'}."
+    return f"SEM's models after 3 rounds, mixed precision compared with double precision only: {'**different** on ' + '; '.join(wrong) if wrong else 'bit-identical on every shape'}."
 
 
 def traces(results):
-    """mixtura's own clock beside the difference of whole runs."""
+    """mixtura's own timing compared with the difference of whole runs."""
     rows = []
     for shape in results["shapes"]:
         for name in ORDER:
@@ -166,7 +166,7 @@ def agreement(results):
                     verdict = f"{len(entry['confirmed_by'])} agree"
                 cells = [str(entry["rounds"][1]), f"{entry['likelihood']:.9f}", f"{entry['difference']:.1e}", verdict]
                 rows.append([f"{shape['title']}, {entry['title']}", *cells])
-    return table(["EM", "rounds", "nats a row", "less mixtura's", "agrees"], rows)
+    return table(["EM", "rounds", "nats per row", "minus mixtura's", "agrees"], rows)
 
 
 def targets(results):
@@ -178,7 +178,7 @@ def targets(results):
 
 
 def target_table(wanted, shapes, again):
-    """What is to be reached and what was; `full` stands for what the full covariance of these rows reached.
+    """Targets and results; `full` means the result of full covariances on the same rows.
 
     What the run itself did not measure is taken from a run with more time.
     """
@@ -222,17 +222,17 @@ def other_targets(results, shapes, others):
     for n_components, name in ((100, "2e5x10-k100-separated"), (1000, "1e5x10-k1000-separated")):
         bound = others[f"separated_k{n_components}_of_dense_at_most"]
         for algorithm, title in (("mixtura-em", "EM"), ("mixtura-sem", "SEM")):
-            what = f"separated K = {n_components} as a share of overlapping K = 100, {title} (at most {bound})"
+            what = f"time with separated K = {n_components} relative to overlapping K = 100, {title} (at most {bound})"
             lines.append(line(what, quotient(name, "2e5x10-k100", algorithm), bound, lambda value: f"{value:.2f}"))
     bound = others["small_data_factor_at_most"]
-    lines.append(line(f"10⁴ rows against 10⁶, time per row, EM (at most {bound})", quotient("1e4x10-k10", "1e6x10-k10"), bound, lambda value: f"{value:.2f}"))
+    lines.append(line(f"time per row with 10⁴ rows relative to 10⁶ rows, EM (at most {bound})", quotient("1e4x10-k10", "1e6x10-k10"), bound, lambda value: f"{value:.2f}"))
     grown = results.get("growth")
     if grown:
         bound = others["growth_within"]
         for name in ("mixtura-em", "mixtura-sem"):
             values = [row[name]["nanoseconds_per_row"] for row in grown["rows"]]
             spread = max(values) / min(values) - 1 if min(values) > 0 else None
-            lines.append(line(f"time per row, largest over smallest, {name} (within {bound:.0%})", spread, bound, lambda value: f"+{value:.0%}"))
+            lines.append(line(f"largest relative to smallest time per row, {name} (within {bound:.0%})", spread, bound, lambda value: f"+{value:.0%}"))
         bound = others["reading_rounds_at_most"]
         for kind, value in grown["reading"].items():
             lines.append(line(f"starting, reading and packing from {kind}, in EM rounds (at most {bound})", value, bound, lambda value: f"{value:.1f}"))
@@ -248,16 +248,16 @@ def growth(results):
             beside = (row[name]["peak_bytes"] - row["data_bytes"]) / 2**20
             cells += [short_number(row[name]["nanoseconds_per_row"]), f"{beside:.0f}"]
         rows.append(cells)
-    text = table(["rows (×10, K=10)", "EM, ns a row", "memory beside the data, MiB", "SEM, ns a row", "memory beside the data, MiB"], rows)
+    text = table(["rows (×10, K=10)", "EM, ns per row", "memory in addition to the data, MiB", "SEM, ns per row", "memory in addition to the data, MiB"], rows)
     threads = {name: value for name, value in grown["threads"].items() if isinstance(value, float)}
     if threads:
         said = ", ".join(f"{name} {value:.2f}" for name, value in threads.items())
-        text += f"\n\nSpeed with {grown['threads']['threads']} threads as a multiple of that with one: {said}."
+        text += f"\n\nSpeed with {grown['threads']['threads']} threads relative to one thread: {said}."
     return text
 
 
 def skipped(results):
-    """What has no time and why; reasons that hold for all shapes are said once."""
+    """What was not measured and why; reasons that apply to all shapes are listed once."""
     reasons = {}
     for shape in results["shapes"]:
         if "skipped" in shape:
@@ -266,7 +266,7 @@ def skipped(results):
             if "skipped" in entry:
                 reasons.setdefault((entry["title"], entry["skipped"]), []).append(shape["title"])
             elif not entry["counts"]:
-                why = f"its likelihood differs by {entry['difference']:.1e} nats a row (≠ above)"
+                why = f"its likelihood differs by {entry['difference']:.1e} nats per row (≠ above)"
                 reasons.setdefault((entry["title"], why), []).append(shape["title"])
     measured = len([shape for shape in results["shapes"] if "skipped" not in shape])
     return [f"{who}, {'everywhere' if len(where) == measured > 1 else '; '.join(where)}: {why}" for (who, why), where in reasons.items()]
@@ -287,14 +287,14 @@ def markdown(results):
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     calibration = "not measured"
     if peak:
-        calibration = f"{peak['double'] / 1e9:.1f}·10⁹ multiply-adds a second in double, {peak['single'] / 1e9:.1f}·10⁹ in single precision"
+        calibration = f"{peak['double'] / 1e9:.1f}·10⁹ multiply-adds per second in double precision, {peak['single'] / 1e9:.1f}·10⁹ in single precision"
     parts = [
-        "# Speed, side by side",
-        "Written by `bench/run`; do not edit. " + (results["mode"] and f"**{results['mode']}: not the numbers to quote.**"),
+        "# Speed compared with other software",
+        "Written by `bench/run`; do not edit. " + (results["mode"] and f"**{results['mode']}: do not quote these numbers.**"),
         f"{results['date']} · {machine['processor']}, {machine['cores']} cores, {' '.join(machine['vectors'])}, "
-        f"{machine['memory_gigabytes']} GB · {machine['system']} · {results['threads']} threads for everyone\n\n"
+        f"{machine['memory_gigabytes']} GB · {machine['system']} · {results['threads']} threads for each program\n\n"
         f"Versions: {versions}.\n\nPeak of matrix products in this run: {calibration}.",
-        "![Time of a round](speed.svg)",
+        "![Time per round](speed.svg)",
     ]
     full, structures = only_full(results), with_structures(results)
     if full["shapes"]:
@@ -303,28 +303,28 @@ def markdown(results):
             times(full),
             LEGEND,
             ratios(full),
-            "## Against the arithmetic limit",
-            "A density takes D(D+1)/2 + D + 1 multiply-adds per (row, component), EM's statistics as many again, SEM's 1/K of them. "
-            "The limit is their number at the peak above, in double precision; SEM may pass it where it works in single precision.",
+            "## Compared with the arithmetic limit",
+            "A density takes D(D+1)/2 + D + 1 multiply-adds per (row, component), EM's statistics the same number again, SEM's 1/K of that. "
+            "The limit is the time for them at the peak rate above, in double precision; SEM can exceed it where it uses single precision.",
             limits(full),
             draws(full),
         ]
     if again := results.get("again"):
         parts += [
             "### With more time",
-            f"These shapes once more, in a run of their own on {again['date']}, with {again['settings']['budget']:g} s for each contestant, so that slower ones take part.",
+            f"These shapes were measured again in a separate run on {again['date']}, with {again['settings']['budget']:g} s per program, so that slower ones could take part.",
             times(again),
             ratios(again),
         ]
     if structures["shapes"]:
         parts += [
-            "## Covariance structures",
-            "The same rows with other covariances, each from a start of mixtura's with that structure, the same for everyone.",
+            "## Covariance types",
+            "The same rows with other covariance types, each from a start by mixtura with that type, the same for every program.",
             times(structures),
             LEGEND,
             ratios(structures),
-            "Multiply-adds per (row, component), as counted, for a density and for EM's statistics: tied 2D + D(D+1)/(2K) and (D+1) + (D+1)(D+2)/(2K), "
-            "diagonal 2D and 2D + 1, spherical 2D and D + 2. The limit above does not apply: most of this is no matrix product.",
+            "Multiply-adds per (row, component) for a density and for EM's statistics: tied 2D + D(D+1)/(2K) and (D+1) + (D+1)(D+2)/(2K), "
+            "diagonal 2D and 2D + 1, spherical 2D and D + 2. The limit above does not apply, because most of this work is not a matrix product.",
             multiply_adds(structures),
         ]
     parts += ["## Targets", targets(results), (BENCH / "missed.md").read_text().strip()]
@@ -332,13 +332,13 @@ def markdown(results):
         parts += ["## Growth", growth(results)]
     parts += [
         "## How it was measured",
-        "Every contestant holds the same rows and starts from the same model, a k-means++ start of mixtura's with the covariances that are fitted, unless it can take none. "
-        "A time is the best of several long runs less the best of several short ones over the rounds between; the contestants take turns. "
-        "mixtura is run as a command, reading its file each time; the others have the rows in memory.",
+        "Every program fits the same rows and starts from the same model, a k-means++ start by mixtura with the covariance type that is fitted, unless it does not accept a start. "
+        "A time is the best of several long runs minus the best of several short runs, divided by the difference in rounds; the programs take turns. "
+        "mixtura is run as a command that reads its file each time; the others keep the rows in memory.",
         "\n".join(f"- {remark}" for name, remark in REMARKS.items() if name in present(results)[0]),
-        "mixtura's own trace beside the difference of whole runs:",
+        "mixtura's own trace compared with the difference of whole runs:",
         traces(results),
-        f"The likelihood after the last round, computed in numpy from each model; a time counts if it is within {AGREEMENT:.0e} of mixtura's:",
+        f"Log-likelihood per row after the last round, computed in numpy from each model; a time is valid if it is within {AGREEMENT:.0e} of mixtura's:",
         agreement(results),
         "## Not measured",
         "\n".join(f"- {line}" for line in skipped(results)) or "Nothing.",

@@ -1,4 +1,4 @@
-"""Samples a program with perf, and says for each sample which functions it was in, innermost first.
+"""Samples a program with perf, and determines the functions of each sample, innermost first.
 
 A function is named `file::function` if it is mixtura's (`pass/worker.rs::soft`), inlined or not, by its
 package if it is a dependency's (`rayon-core`), else by its symbol.
@@ -17,18 +17,18 @@ from .places import LOGS, ROOT, SCRATCH
 SOURCE = "crates/mixtura/src/"
 BEGIN, END = "rounds begin", "rounds end"
 FREQUENCY = 997
-# A few frames: enough to find who called a function of the C library or a decomposition.
+# A few frames are enough to find the caller of a function of the C library or of a decomposition.
 STACK_BYTES = 4096
 FUNCTION = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?(?:const )?fn (\w+)")
 FRAME = re.compile(r"^\s*([0-9a-f]+) (.*) \(([^()]*)\)$")
 
 
 def record(command, environment):
-    """Runs the command under perf; its standard error tells when to begin and to end. Both in seconds."""
+    """Runs the command under perf; returns the begin and end times in seconds, read from its standard error."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
     LOGS.mkdir(parents=True, exist_ok=True)
     data = SCRATCH / "perf.data"
-    # Only this event is to be had on every machine, virtual ones included.
+    # The only event that is available on every machine, including virtual ones.
     sampling = ["perf", "record", "--event", "cpu-clock", "--freq", FREQUENCY, "--clockid", "CLOCK_MONOTONIC"]
     sampling += ["--call-graph", f"dwarf,{STACK_BYTES}", "--output", data, "--"]
     marks, said = {}, []
@@ -43,7 +43,7 @@ def record(command, environment):
 
 
 def stacks(data, program, begin, end):
-    """How often each stack was seen between the two times; a stack is a tuple of physical frames."""
+    """Number of occurrences of each stack between the two times; a stack is a tuple of physical frames."""
     command = ["perf", "script", "--input", data, "--no-inline", "--fields", "time,ip,sym,dso"]
     done = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True, errors="replace")
     if done.returncode:
@@ -72,11 +72,11 @@ def named(seen, program):
 
 
 def functions(program, offsets):
-    """For each place in the program's file the functions that it belongs to, by the line tables."""
+    """For each position in the program file, the functions it belongs to, from the line tables."""
     segments = executable_segments(program)
     virtual = [next((offset - start + address for start, size, address in segments if start <= offset < start + size), 0) for offset in offsets]
     asked = "".join(f"{address:#x}\n" for address in virtual)
-    # Names are taken from the sources: addr2line calls the innermost function by the outermost one's name.
+    # Names are taken from the sources, because addr2line gives the innermost function the name of the outermost.
     command = ["addr2line", "--addresses", "--inlines", "--exe", str(program)]
     said = subprocess.run(command, check=False, input=asked, capture_output=True, text=True)
     found = []
@@ -91,7 +91,7 @@ def functions(program, offsets):
 
 
 def executable_segments(program):
-    """(offset in the file, size, virtual address) of what can be executed: perf counts in the file."""
+    """(offset in the file, size, virtual address) of executable segments: perf uses file offsets."""
     image = program.read_bytes()
     if image[:5] != b"\x7fELF\x02":
         raise Unavailable("the program is no 64-bit ELF file")
@@ -104,8 +104,8 @@ def executable_segments(program):
 
 @functools.cache
 def function_at(path, line):
-    """The name for a line of a source file; none for the standard library, which serves everyone, and
-    for code that the compiler gives no line."""
+    """The function name for a line of a source file; None for the standard library and for code without
+    line information."""
     if SOURCE in path and line != "?":
         file = path.rpartition(SOURCE)[2]
         above = (FUNCTION.match(text) for text in reversed(source(file)[: int(line)]))

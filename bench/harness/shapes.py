@@ -1,4 +1,4 @@
-"""Lists the shapes that are measured: rows, columns, components, covariances, and how the data come about."""
+"""Lists the measured shapes: rows, columns, components, covariance types, and the origin of the data."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ SEPARATED = 6.0
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """One data set and the number of components that is fitted to it."""
+    """A data set and the number of components to fit."""
 
     name: str
     title: str
@@ -17,13 +17,13 @@ class Shape:
     n_columns: int
     n_components: int
     separation: float = OVERLAPPING
-    # The stem of a file in data/, for real data; its columns are mapped to [0, 1].
+    # The stem of a file in data/, for real data; its columns are scaled to [0, 1].
     real: str | None = None
-    # Added to every variance by every contestant that can; the others are left out.
+    # Added to every variance; contestants that do not support this are skipped.
     ridge: float = 0.0
-    # Rounds between the short and the long run, at most.
+    # Maximum difference in rounds between the short and the long run.
     most_rounds: int = 100
-    # The structure that is fitted: full, tied, diagonal or spherical; the data are the same for all.
+    # The covariance type: full, tied, diagonal or spherical; the data are the same for all.
     covariance: str = "full"
 
     @property
@@ -32,7 +32,7 @@ class Shape:
 
     @property
     def data(self):
-        """The name of its data, which shapes that differ in structure only have in common."""
+        """The name of its data, which is the same for shapes that differ only in covariance type."""
         return self.name.removesuffix(f"-{self.covariance}")
 
     @property
@@ -56,11 +56,11 @@ class Shape:
         return {"full": products, "tied": d + 1 + products / k, "diagonal": 2 * d + 1, "spherical": d + 2}[self.covariance]
 
     def fmas(self, algorithm):
-        """Multiply-adds per (row, component) and round, full; SEM adds a row to one component only."""
+        """Multiply-adds per (row, component) and round; SEM adds a row to only one component."""
         return self.density_fmas + self.statistics_fmas / (1 if algorithm == "em" else self.n_components)
 
     def divided(self, divisor):
-        """The same with fewer rows, but enough for every component to have a covariance."""
+        """The same shape with fewer rows, but enough for the covariance of every component."""
         if divisor == 1:
             return self
         least = min(self.n_rows, max(1000, 4 * self.n_components * self.n_columns))
@@ -70,7 +70,7 @@ class Shape:
 
 SHAPES = [
     Shape("1e6x10-k10", "10⁶×10, K=10", 1_000_000, 10, 10),
-    # Right after the full covariance that they are compared with.
+    # Right after the full covariance they are compared with.
     Shape("1e6x10-k10-tied", "10⁶×10, K=10, tied", 1_000_000, 10, 10, covariance="tied"),
     Shape("1e6x10-k10-diagonal", "10⁶×10, K=10, diagonal", 1_000_000, 10, 10, covariance="diagonal"),
     Shape("1e6x10-k10-spherical", "10⁶×10, K=10, spherical", 1_000_000, 10, 10, covariance="spherical"),

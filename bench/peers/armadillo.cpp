@@ -1,4 +1,4 @@
-// Fits by Armadillo's gmm_full or gmm_diag, from the given start. It has a variance floor (here 0) but no ridge.
+// Fits with Armadillo's gmm_full or gmm_diag, from the given start. It has a variance floor (here 0) but no ridge.
 
 #include <armadillo>
 
@@ -9,14 +9,14 @@
 #include <sstream>
 #include <string>
 
-// The values of an NPY file of version 1: after 10 bytes and a header of the length they end with.
+// The values of an NPY file of version 1: they follow 10 bytes, the last of which give the header length, and the header.
 arma::mat read_rows(const std::string& path, arma::uword n_rows, arma::uword n_columns) {
     std::ifstream file(path, std::ios::binary);
     char opening[10];
     file.read(opening, 10);
     const auto header = static_cast<unsigned char>(opening[8]) + 256 * static_cast<unsigned char>(opening[9]);
     file.seekg(10 + header);
-    arma::mat columns(n_columns, n_rows);  // Armadillo keeps a row of the data as a column
+    arma::mat columns(n_columns, n_rows);  // Armadillo stores a row of the data as a column
     file.read(reinterpret_cast<char*>(columns.memptr()), sizeof(double) * columns.n_elem);
     if (!file) throw std::runtime_error("cannot read " + path);
     return columns;
@@ -25,7 +25,7 @@ arma::mat read_rows(const std::string& path, arma::uword n_rows, arma::uword n_c
 const arma::cube& covariances_of(const arma::gmm_full& model) { return model.fcovs; }
 const arma::mat& covariances_of(const arma::gmm_diag& model) { return model.dcovs; }
 
-// Answers the lines of the harness; `covariances` have the size they are to be read in.
+// Answers the commands of the harness; `covariances` has the size in which they are read.
 template <typename Model, typename Covariances>
 int serve(char** arguments, Covariances covariances) {
     const std::string data = arguments[1], start = arguments[5];
@@ -51,7 +51,7 @@ int serve(char** arguments, Covariances covariances) {
     while (std::cin >> word >> n_rounds >> model_path) {
         Model model;
         model.set_params(means, covariances, weights);
-        // Armadillo stops without a word when the likelihood stays the same; what it prints is counted.
+        // Armadillo stops silently when the likelihood no longer changes, so its output lines are counted.
         std::ostringstream talk;
         arma::set_cout_stream(talk);
         const auto begin = std::chrono::steady_clock::now();
@@ -84,6 +84,6 @@ int main(int, char** arguments) {
     if (arguments[8] == std::string("diagonal")) {
         return serve<arma::gmm_diag>(arguments, arma::mat(n_columns, n_components));
     }
-    // Symmetric matrices: the order of rows is none.
+    // The matrices are symmetric, so row and column order are the same.
     return serve<arma::gmm_full>(arguments, arma::cube(n_columns, n_columns, n_components));
 }

@@ -1,4 +1,4 @@
-# Fits by flexmix's stochastic EM, from a random partition; SEM draws of its own: timing only.
+# Fits with flexmix's stochastic EM, from a random partition and with its own draws: timing only.
 
 options(warn = -1)
 suppressMessages(library(flexmix))

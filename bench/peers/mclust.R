@@ -1,4 +1,4 @@
-# Fits by mclust's meVVV, meEEE, meVVI or meVII, from the posteriors of the given start. It has no ridge.
+# Fits with mclust's meVVV, meEEE, meVVI or meVII, from the posteriors of the given start. It has no ridge.
 
 options(warn = -1)
 suppressMessages(library(mclust))
@@ -21,7 +21,7 @@ covariances_of <- switch(covariance,
   spherical = function(variance) variance$sigmasq
 )
 
-# They begin with an M step, so that n rounds from the start's posteriors are n rounds from the start.
+# They begin with an M step, so n rounds from the posteriors of the start are n rounds from the start.
 fit <- function(n_rounds) {
   control <- emControl(eps = 0, tol = c(0, 0), itmax = c(n_rounds, n_rounds))
   result <- me(rows, posteriors, control = control)

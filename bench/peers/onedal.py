@@ -1,4 +1,4 @@
-"""Fits by oneDAL's EM through daal4py, from the given start. It has no ridge."""
+"""Fits with oneDAL's EM through daal4py, from the given start. It has no ridge."""
 
 import importlib.metadata
 import sys

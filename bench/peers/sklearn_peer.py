@@ -1,4 +1,4 @@
-"""Fits by scikit-learn's GaussianMixture, from the given start."""
+"""Fits with scikit-learn's GaussianMixture, from the given start."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""Fits by Spark ML's GaussianMixture on this machine. It takes no start and no ridge: timing only."""
+"""Fits with Spark ML's GaussianMixture on this machine. It accepts no start and no ridge: timing only."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 import worker
 
 task = worker.Task(sys.argv[1:])
-path = os.path.abspath(task.path)  # on its own, because Spark sends `vectors` to processes that lack `worker`
+path = os.path.abspath(task.path)  # separate, because Spark sends `vectors` to processes that do not have `worker`
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
 import numpy as np
@@ -43,7 +43,7 @@ frame.count()
 
 
 def fit(n_rounds):
-    # Spark counts a run that stops at its tolerance as done; a tolerance of 0 never stops it.
+    # Spark treats a run that stops at its tolerance as complete; a tolerance of 0 never stops it.
     model = GaussianMixture(k=task.n_components, maxIter=n_rounds, tol=0.0, seed=1).fit(frame)
     if model.summary.numIter != n_rounds:
         raise RuntimeError(f"stopped after {model.summary.numIter} of {n_rounds} rounds")

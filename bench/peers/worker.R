@@ -1,4 +1,4 @@
-# Reads the arguments and speaks the lines of an R peer; README.md describes them.
+# Reads the arguments of an R peer and implements its protocol; see README.md.
 
 arguments <- commandArgs(trailingOnly = TRUE)
 n_rows <- as.integer(arguments[2])
@@ -14,9 +14,9 @@ read_rows <- function() {
   matrix(readBin(file, "double", n_rows * n_columns), n_rows, n_columns, byrow = TRUE)
 }
 
-# Means have a column, covariances a slice for each component, a full matrix whatever the structure.
+# Means have one column per component, covariances one slice, a full matrix for every covariance type.
 read_start <- function() {
-  n_values <- n_components * (1 + n_columns + n_columns^2)  # no structure has more
+  n_values <- n_components * (1 + n_columns + n_columns^2)  # the maximum over all covariance types
   values <- readBin(arguments[5], "double", n_values)
   n_means <- n_components * n_columns
   given <- values[-(1:(n_components + n_means))]
@@ -26,7 +26,7 @@ read_start <- function() {
     means = matrix(values[n_components + 1:n_means], n_columns, n_components),
     covariances = switch(covariance,
       full = array(given, size),
-      tied = array(given, size),  # the one matrix again and again
+      tied = array(given, size),  # the same matrix for every component
       diagonal = array(apply(matrix(given, n_columns), 2, diag), size),
       spherical = array(sapply(given, diag, n_columns), size)
     )
@@ -38,7 +38,7 @@ say <- function(...) {
   flush(stdout())
 }
 
-# fit(n_rounds) returns a function that gives the raw model, or NULL.
+# fit(n_rounds) returns a function that returns the raw model, or NULL.
 serve <- function(version, fit) {
   say("ready ", version)
   input <- file("stdin", "r")

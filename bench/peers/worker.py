@@ -1,4 +1,4 @@
-"""Reads the arguments and speaks the lines of a Python peer; README.md describes them."""
+"""Reads the arguments of a Python peer and implements its protocol; see README.md."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ class Task:
         return rows
 
     def split(self, values):
-        """Weights, means and covariances out of their raw form."""
+        """Weights, means and covariances, parsed from their raw form."""
         k, d = self.n_components, self.n_columns
         shape = {"full": (k, d, d), "tied": (d, d), "diagonal": (k, d), "spherical": (k,)}[self.covariance]
         return values[:k], values[k : k + k * d].reshape(k, d), values[k + k * d :].reshape(shape)
@@ -39,7 +39,7 @@ def say(*words):
 
 
 def serve(version, fit):
-    """Answer `fit` lines; `fit(n_rounds)` gives a function that makes the raw model, or None."""
+    """Answer `fit` lines; `fit(n_rounds)` returns a function that creates the raw model, or None."""
     say("ready", version)
     for line in sys.stdin:
         _, n_rounds, path = line.split()

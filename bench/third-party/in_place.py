@@ -1,4 +1,4 @@
-"""Puts mixtura's GaussianMixture into scikit-learn's module, before anybody imports it from there: a pytest plugin."""
+"""Puts mixtura's GaussianMixture into scikit-learn's module before anything imports it from there: a pytest plugin."""
 
 import mixtura
 import sklearn.mixture

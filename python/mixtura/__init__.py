@@ -1,7 +1,7 @@
-"""Mixture models fitted by EM and stochastic EM: fast, reproducible, honest about their error.
+"""Mixture models fitted by EM and stochastic EM: fast and reproducible.
 
-`GaussianMixture` is a drop-in for scikit-learn's class of that name: the same arguments, the same numbers from
-the same start, in a fraction of the time.
+`GaussianMixture` is a drop-in replacement for scikit-learn's class of the same name: the same arguments, and the same
+numbers from the same start, in a fraction of the time.
 
 >>> import mixtura
 >>> X, labels, truth = mixtura.generate(1000, n_columns=2, n_components=3, separation=2.0, random_state=1)

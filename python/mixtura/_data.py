@@ -1,4 +1,4 @@
-"""Brings data in as the fitting code wants them, and draws seeds."""
+"""Converts input to the arrays that the compiled code reads, checks arguments, and draws seeds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FLOATS = [np.float64, np.float32]
 
 
 def rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> Array:
-    """A C-contiguous matrix in double or single precision; the same memory if `X` is one already.
+    """Returns a C-contiguous matrix in double or single precision, without copying if `X` already is one.
 
-    Tables keep their column names as `feature_names_in_`, and are copied once, straight into the matrix.
+    The column names of tables become `feature_names_in_`. Tables are copied once, column by column.
     """
     options: dict[str, Any] = {"dtype": _FLOATS, "order": "C", "ensure_min_samples": least}
     if _is_columnar(X):
@@ -29,12 +29,12 @@ def rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> Array:
 
 
 def matrix(X: Any) -> Array:
-    """The same without an estimator."""
+    """Does the same as `rows`, without an estimator."""
     return _aligned(check_array(_from_columns(X) if _is_columnar(X) else X, dtype=_FLOATS, order="C", input_name="X"))
 
 
 def weights_of(sample_weight: Any, X: Array) -> NDArray[np.float64] | None:
-    """Weights of the rows, none if there are none."""
+    """Checks the weights of the rows; None stays None."""
     if sample_weight is None:
         return None
     checked = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -42,9 +42,10 @@ def weights_of(sample_weight: Any, X: Array) -> NDArray[np.float64] | None:
 
 
 def seed_of(random_state: Any, *, advance: bool) -> int:
-    """A seed for our own draws: an integer stands for itself, as on the command line.
+    """Returns a seed for the compiled code: an integer is its own seed, as on the command line.
 
-    Of a generator, one number is drawn; if it must not `advance`, of a copy.
+    From a generator, one number is drawn. Unless `advance` is true, it is drawn from a copy, so that the state of the
+    generator does not change.
     """
     generator = check_random_state(random_state)
     if isinstance(random_state, numbers.Integral):
@@ -55,10 +56,10 @@ def seed_of(random_state: Any, *, advance: bool) -> int:
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number, not too small."""
+    """Checks that a value is an integer of at least `least`."""
     is_whole = type(value) is not bool and isinstance(value, numbers.Integral)
     if not is_whole or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+        raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}.")
     return int(value)
 
 
@@ -67,13 +68,13 @@ def _aligned(X: Array) -> Array:
 
 
 def _is_columnar(X: Any) -> bool:
-    """Whether it is a table of Arrow columns: polars, pyarrow."""
+    """Whether `X` is a table of Arrow columns (polars, pyarrow)."""
     is_arrow = hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
     return is_arrow and not hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def _from_columns(X: Any) -> Array:
-    """The columns of a table, each written straight to its place."""
+    """Copies the columns of a table into a matrix."""
     if hasattr(X, "get_columns"):
         columns, kinds = X.get_columns(), {str(kind) for kind in X.dtypes}
     else:
@@ -81,7 +82,7 @@ def _from_columns(X: Any) -> Array:
     # polars and Arrow have different names for single precision.
     is_single = kinds in ({"Float32"}, {"float"})
     out = np.empty((len(columns[0]) if columns else 0, len(columns)), np.float32 if is_single else np.float64)
-    # An array of a single batch of pyarrow is not copied unless told to, even where it must be.
+    # The columns of a pyarrow RecordBatch raise unless a copy is allowed explicitly.
     options = {"zero_copy_only": False} if hasattr(X, "column_names") and not hasattr(X, "combine_chunks") else {}
     for at, column in enumerate(columns):
         out[:, at] = column.to_numpy(**options)

@@ -1,4 +1,4 @@
-"""Warns of what happened on the way of a fit."""
+"""Warns about events during a fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 def warn_of_reseeds(events: Sequence[dict[str, Any]], stacklevel: int) -> None:
-    """Names the components that lost all their rows and were moved, and the rounds in which that happened."""
+    """Warns which components lost all their rows and were moved, and in which rounds."""
     moved = [event for event in events if event["kind"] == "reseeded"]
     if moved:
         told = "; ".join(f"component {event['component']} {_rounds(event)}" for event in moved)

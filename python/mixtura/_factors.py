@@ -1,4 +1,4 @@
-"""Factors covariances and precisions as scikit-learn has them, with its error where that cannot be."""
+"""Factors covariances and precisions in scikit-learn's form, with its error where they are singular."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 
 def precisions_cholesky_of(covariances: Array, covariance_type: str) -> Array:
-    """U with UUᵀ = Σ⁻¹, upper triangular, as scikit-learn has it; refused as there if Σ is singular."""
+    """Returns the upper triangular U with UUᵀ = Σ⁻¹; raises scikit-learn's error if Σ is singular."""
     if covariance_type in ("diag", "spherical"):
         if not (covariances > 0).all():
             raise collapse(covariances.dtype)
@@ -28,7 +28,7 @@ def precisions_cholesky_of(covariances: Array, covariance_type: str) -> Array:
 
 
 def covariances_of(precisions_cholesky: ArrayLike, covariance_type: str) -> Array:
-    """Σ = (UUᵀ)⁻¹."""
+    """Returns Σ = (UUᵀ)⁻¹."""
     factors = np.asarray(precisions_cholesky, dtype=np.float64)
     if covariance_type in ("diag", "spherical"):
         return 1 / factors**2
@@ -37,7 +37,7 @@ def covariances_of(precisions_cholesky: ArrayLike, covariance_type: str) -> Arra
 
 
 def collapse(dtype: np.dtype[Any]) -> ValueError:
-    """The error that scikit-learn has for a singular covariance."""
+    """Returns the error that scikit-learn raises for a singular covariance."""
     try:
         _compute_precision_cholesky(np.zeros((1, 1, 1), dtype=dtype), "full")
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The paper's questions: how far SEM can be from EM, how far it is, and data to ask with."""
+"""Bounds on the difference between SEM and EM, comparisons of the two, and artificial data."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ def generate(
     balanced: bool = True,
     random_state: int | np.random.RandomState | None = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], Model]:
-    """Rows of an artificial mixture as in the paper, the component of each, and the mixture.
+    """Draws rows from an artificial mixture like those of the paper.
 
-    With one `random_state`, fewer rows are the beginning of more; `mixtura generate --seed` makes the same.
+    For the same `random_state`, a smaller sample is the beginning of a larger one. `mixtura generate --seed` draws the
+    same rows.
 
     Parameters
     ----------
     n_rows : int
         Number of rows.
     n_columns, n_components : int, default 10
-        Number of columns and of components.
+        Numbers of columns and components.
     separation : float, default 0.6
         Median c-separation of neighbouring components; below 1 they overlap.
     balanced : bool, default True
-        Equal weights; else the heaviest component has ten times the weight of the lightest.
+        Whether all weights are equal. If False, the heaviest component has ten times the weight of the lightest.
     random_state : int, RandomState or None, default 0
-        An integer is the seed of the command line.
+        An integer is the same seed as on the command line.
 
     Returns
     -------
@@ -71,27 +72,27 @@ def bounds(
     within: float = 10.0,
     n_threads: int | None = None,
 ) -> dict[str, Any]:
-    """How far one update of SEM from a model can be from EM's: Theorems 1 to 3 of the paper.
+    """Bounds the distance of one SEM update from the EM update of the same model (Theorems 1 to 3 of the paper).
 
     Parameters
     ----------
     model : Model or fitted estimator
-        Of mixtura, or a `sklearn.mixture.GaussianMixture`.
+        A model, an estimator of mixtura, or a fitted `sklearn.mixture.GaussianMixture`.
     X : array or table
-        Rows without weights.
+        The rows; weights are not supported.
     confidence : float, default 0.99
         Confidence that all statements hold simultaneously.
     delta : float
         Instead of `confidence`: the probability with which each single statement may fail.
     within : float, default 10
-        Per cent; `rows_needed` tells how many rows would bring the bounds within it.
+        In percent: `rows_needed` is the number of rows that would bring the bounds within it.
     n_threads : int or None, default None
-        Number of threads; None for all. Changes no bit of the result.
+        Number of threads; None for all. The result is the same, bit for bit, for any number.
 
     Returns
     -------
     dict
-        The fields of `mixtura bounds --format json` as arrays; NaN where the theorems state nothing.
+        The fields of `mixtura bounds --format json`, as arrays; NaN where the theorems make no statement.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def bounds(
     (True, (3, 2))
     """
     if confidence is not None and delta is not None:
-        raise ValueError("confidence and delta exclude each other.")
+        raise ValueError("confidence and delta exclude each other: give one of them.")
     if n_threads is not None:
         _data.check_count("n_threads", n_threads)
     if isinstance(model, Model):
@@ -114,7 +115,7 @@ def bounds(
 
 
 def _as_array(value: Any) -> Any:
-    """Lists of numbers as arrays; a component without a statement is filled with NaN."""
+    """Converts lists of numbers to arrays; components without a statement become NaN."""
     if not isinstance(value, list):
         return value
     known = next((item for item in value if item is not None), None)
@@ -124,21 +125,21 @@ def _as_array(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison of EM and SEM found.
+    """The result of a comparison of EM and SEM.
 
     Attributes
     ----------
     summary : dict
-        What `summary.json` of `mixtura compare` has.
+        The contents of `summary.json` as written by `mixtura compare`.
     files : dict
-        Name and text of every file: `index.html`, a page that opens offline; curves as CSV; figures as SVG.
+        Name and text of every file: `index.html`, a page that needs no network; curves as CSV; figures as SVG.
     """
 
     summary: dict[str, Any]
     files: dict[str, str] = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Writes all files to a folder, which is made if it is not there; returns the page's path.
+        """Writes all files to a folder, creating it if needed, and returns the path of the page.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class Comparison:
         Returns
         -------
         Path
-            Of `index.html`.
+            The path of `index.html`.
         """
         folder = Path(folder)
         for name, text in self.files.items():
@@ -157,7 +158,7 @@ class Comparison:
         return folder / "index.html"
 
     def _repr_html_(self) -> str:
-        """The page, as notebooks show it."""
+        """Shows the page in a notebook."""
         from html import escape
 
         return f'<iframe srcdoc="{escape(self.files["index.html"])}" style="width:100%;height:80vh;border:0"></iframe>'
@@ -180,7 +181,7 @@ def compare(
     n_threads: int | None = None,
     progress: bool = False,
 ) -> Comparison:
-    """Runs EM and SEM from the same starts: likelihoods, differences, bounds, speed; see `mixtura compare`.
+    """Runs EM and SEM from the same starts and compares likelihoods, parameters and speed, as `mixtura compare` does.
 
     Parameters
     ----------
@@ -189,27 +190,27 @@ def compare(
     n_components : int
         Number of components.
     starts, runs : int, default 5
-        Number of starts, and of runs of SEM from each.
+        Number of starts, and of SEM runs from each start.
     bound_runs : int, default 1
-        From how many runs of each start the differences are compared with the bounds.
+        Number of runs from each start whose differences are compared with the bounds.
     rounds : int, default 50
-        Number of rounds of each run.
+        Number of rounds in each run.
     init_params : {"fast-kmeans", "paper", "short-em"}, default "fast-kmeans"
         Where the runs start.
     random_state : int, RandomState or None, default 0
-        An integer is the seed of the command line.
+        An integer is the same seed as on the command line.
     confidence : float, default 0.99
         Confidence that all bounds hold simultaneously.
     equal_within : float, default 1e-3
-        Likelihoods that differ by less count as equal, in nats per row.
+        Mean log-likelihoods that differ by less than this, in nats per row, count as equal.
     regularization : float, default 1e-9
-        Least variance, in units of a column's squared robust scale.
+        Smallest variance allowed, in units of the squared robust scale of the column.
     normalize : bool, default False
-        Map each column to [0, 1] first.
+        Whether to map each column to [0, 1] first.
     n_threads : int or None, default None
-        Number of threads; None for all. Changes no bit of the result, only the times.
+        Number of threads; None for all. Only the times depend on it.
     progress : bool, default False
-        Show a bar, in a terminal or a notebook.
+        Whether to show a progress bar, in a terminal or a notebook.
 
     Returns
     -------

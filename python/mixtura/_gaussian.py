@@ -1,4 +1,4 @@
-"""Gaussian mixtures with the interface of scikit-learn."""
+"""Gaussian mixtures with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ._streams import Streams
 
 Array = NDArray[Any]
 
-#: What scikit-learn's class has once it is fitted.
+#: Attributes of scikit-learn's class once it is fitted.
 _FITTED = (
     "weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_", "converged_", "n_iter_",
     "lower_bound_", "lower_bounds_", "n_features_in_", "feature_names_in_",
@@ -39,10 +39,10 @@ LAGGED = frozenset({"em", "cem"})
 
 
 class GaussianMixture(Streams, Hooks, Starts):
-    """Gaussian mixture, a drop-in for `sklearn.mixture.GaussianMixture`.
+    """Gaussian mixture, a drop-in replacement for `sklearn.mixture.GaussianMixture`.
 
-    Arguments that scikit-learn has mean what they mean there, with the same defaults, checks and warnings; from
-    the same start come the same numbers. Those below are our own, and keyword-only.
+    The arguments of scikit-learn's class have the same meaning, defaults, checks and warnings, and the same start leads
+    to the same numbers. The additional arguments are keyword-only.
 
     Parameters
     ----------
@@ -51,39 +51,42 @@ random_state, warm_start, verbose, verbose_interval
         As in scikit-learn.
 
     init_params : {"kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"}
-        The first four are scikit-learn's, computed as it does. The other three are ours, and their time hardly grows
-        with the number of rows: "fast-kmeans" is k-means++ and a few rounds of k-means on a sample, "paper" draws
-        means from the rows, "short-em" is the best of several short runs of EM on a sample, which takes longer. They
-        leave no use for the `..._init` arguments.
+        The first four are scikit-learn's, with the same results. The time of the other three hardly grows with the
+        number of rows: "fast-kmeans" runs k-means++ and a few rounds of k-means on a sample, "paper" draws the means from the
+        rows, and "short-em" takes the best of several short runs of EM on a sample, which takes longer. They cannot be
+        combined with the `..._init` arguments.
 
     algorithm : {"em", "sem", "cem", "saem", "auto"}, default "em"
-        "sem" draws each row's component from its posterior, in about half the time a round; "cem" takes the most
-        probable one; "saem" averages SEM's statistics; "auto" is SEM while it rises, then EM. EM and CEM stop as
-        scikit-learn does; the others by rules of their own (see docs/python.md), with `tol` as their tolerance.
+        "sem" draws the component of each row from its posterior, in about half the time per round; "cem" takes the most
+        probable component; "saem" averages the statistics of SEM; "auto" runs SEM while the likelihood rises, then EM.
+        "em" and "cem" stop as scikit-learn does; the others have stopping rules of their own (see docs/python.md), with
+        `tol` as their tolerance.
 
     result : {"average", "best", "last"}, default "average"
-        Which of SEM's models is the answer.
+        Which of the models of SEM is returned.
 
     regularization : float, default 0
-        Least variance in units of a column's squared robust scale. 0 here, so that `reg_covar` alone acts.
+        Smallest variance allowed, in units of the squared robust scale of the column. The default is 0, so that only
+        `reg_covar` regularizes, as in scikit-learn.
 
     accelerate : bool, default False
-        With "em" and "auto": extrapolate EM's steps where that does not lower the likelihood. Far fewer rounds; no
-        longer scikit-learn's trajectory, and it stops by the likelihood of the model that is returned.
+        With "em" and "auto": extrapolate the steps of EM where that does not lower the likelihood. This takes far fewer
+        rounds, but no longer follows scikit-learn's trajectory, and stops by the likelihood of the returned model.
 
     learning_decay, learning_offset : float, defaults 0.6 and 0
-        Steps of `partial_fit`: a batch t ≥ 2 of the usual size counts for γ = (t + offset)^−decay, the first for 1.
+        Step size of `partial_fit`: batch t ≥ 2 of the usual size has γ = (t + offset)^−decay; the first has 1.
 
     n_threads : int or None, default None
-        Number of threads; None for all (or what OMP_NUM_THREADS allows). Changes no bit of the result.
+        Number of threads; None for all, or as many as OMP_NUM_THREADS allows. The result is the same, bit for bit, for
+        any number.
 
     callback : callable or None
-        Called as `callback(round, log_likelihood)`, the mean over rows; something true stops the fit. EM and CEM
-        call it after each round, with the likelihood before its update; the others from round 0, the start, on, with
-        the likelihood of that round's model.
+        Called as `callback(round, log_likelihood)` with the mean log-likelihood per row; a true return value stops the
+        fit. With "em" and "cem" it is called after every round, with the likelihood before the update; with the others
+        also for round 0, the start, and with the likelihood of the model of that round.
 
     progress : bool, default False
-        Show a bar, in a terminal or a notebook.
+        Whether to show a progress bar, in a terminal or a notebook.
 
     Attributes
     ----------
@@ -91,12 +94,12 @@ random_state, warm_start, verbose, verbose_interval
 lower_bounds_, n_features_in_, feature_names_in_
         As in scikit-learn.
     events_ : list of dict
-        Repairs and other things to know of: kind, component, first and last round, number of rounds.
+        Repairs and other events: kind, component, first and last round, number of rounds.
     reason_ : str
-        Why the fit ended: "converged", "flat" (SEM no longer rises), "round-limit", "interrupted"; "batch" after
-        `partial_fit`.
+        Why the fit ended: "converged", "flat" (the likelihood of SEM no longer rises), "round-limit" or "interrupted";
+        "batch" after `partial_fit`.
     n_batches_ : int
-        After `partial_fit`: how many batches there were.
+        Number of batches seen by `partial_fit`.
 
     Examples
     --------
@@ -194,24 +197,24 @@ lower_bounds_, n_features_in_, feature_names_in_
     # ---- fitting
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> GaussianMixture:
-        """Fits the model to rows, `n_init` times, and keeps the best.
+        """Fits the model `n_init` times and keeps the best fit.
 
         Parameters
         ----------
         X : array or table of shape (n_samples, n_features)
-            C-contiguous arrays of float64 or float32 are read where they are.
+            The rows. C-contiguous arrays of float64 or float32 are not copied.
         y : object
             Ignored.
         sample_weight : array of shape (n_samples,), optional
-            How much each row counts: a weight of 2 is a row that stands there twice. SEM draws a component for
-            each of them if all weights are whole numbers, else one for all.
+            Weight of each row: a weight of 2 stands for a row that occurs twice. If all weights are integers, SEM draws
+            a component for each repetition; otherwise one for the row.
 
         Returns
         -------
         self
         """
         if overridden(self) or type(self).fit_predict is not GaussianMixture.fit_predict:
-            # scikit-learn's `fit` calls it, so a subclass may have put its work there.
+            # scikit-learn's `fit` calls `fit_predict`, so a subclass may do its work there.
             weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
             self.fit_predict(X, y, **weighted)
         else:
@@ -241,7 +244,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         return self._model().predict(rows, self.n_threads)
 
     def _fit_with_hooks(self, hooks: list[str], X: Any, sample_weight: ArrayLike | None) -> NDArray[np.int64]:
-        """Fits by scikit-learn's loop, which calls the methods that are overridden."""
+        """Fits with scikit-learn's loop, which calls the overridden methods."""
         unknown = {
             "sample_weight": sample_weight is not None,
             f"algorithm={self.algorithm!r}": self.algorithm != "em",
@@ -276,7 +279,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         return rows
 
     def _best(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
-        """The best of `n_init` fits, or one that goes on where the last one ended."""
+        """Returns the best of `n_init` fits, or one that continues from the last fit."""
         do_init = not (self.warm_start and hasattr(self, "converged_") and hasattr(self, "lower_bound_"))
         previous = -np.inf if do_init else self.lower_bound_
         best: Mapping[str, Any] | None = None
@@ -289,7 +292,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             found = self._run(X, weights, start, (seed, init), {"previous": previous, "ln_weight": ln_weight})
             if self.max_iter > 0:
                 self._print_verbose_msg_init_end(found["likelihood"], found["has_converged"])
-            # Without a round there are no likelihoods to compare, and scikit-learn keeps the last start.
+            # Without rounds there are no likelihoods to compare, and scikit-learn keeps the last start.
             if best is None or self.max_iter == 0 or found["likelihood"] > best["likelihood"]:
                 best = found
             if found["reason"] == "interrupted":
@@ -298,7 +301,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         return best
 
     def _check(self, X: Array) -> None:
-        """Refuses what scikit-learn refuses, and what our own arguments cannot mean together."""
+        """Checks the arguments as scikit-learn does, and the combinations of the additional ones."""
         if X.shape[0] < self.n_components:
             raise ValueError(
                 f"Expected n_samples >= n_components but got n_components = {self.n_components}, "
@@ -310,7 +313,7 @@ lower_bounds_, n_features_in_, feature_names_in_
     def _check_companions(self) -> None:
         given = [name for name in ("weights_init", "means_init", "precisions_init") if getattr(self, name) is not None]
         if self.init_params in FAST_STARTS and given:
-            raise ValueError(f"init_params={self.init_params!r} leaves no use for {given[0]}.")
+            raise ValueError(f"init_params={self.init_params!r} cannot be combined with {given[0]}.")
         if self.accelerate and self.algorithm not in ("em", "auto"):
             raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
 
@@ -336,7 +339,7 @@ lower_bounds_, n_features_in_, feature_names_in_
     def _run(
         self, X: Array, weights: Array | None, start: Model | str, at: tuple[int, int], lag: dict[str, float]
     ) -> Mapping[str, Any]:
-        """One fit from one start."""
+        """Runs one fit from one start."""
         seed, init = at
         is_lagged = self.algorithm in LAGGED and not self.accelerate
         with Bar(self.algorithm.upper(), self.max_iter, self.progress) as bar:
@@ -358,13 +361,13 @@ lower_bounds_, n_features_in_, feature_names_in_
                 raise collapse(X.dtype) from None
 
     def _take(self, found: Mapping[str, Any], dtype: np.dtype[Any], n_rows: float) -> None:
-        """Makes what a fit found our own."""
+        """Sets the attributes from the result of a fit."""
         self._show(found["model"], dtype)
         self.converged_ = found["has_converged"]
         self.n_iter_ = found["rounds"]
         self.reason_ = found["reason"]
         self.events_ = found["events"]
-        # Without a round there was no likelihood, which scikit-learn calls −∞.
+        # Without rounds there is no likelihood; scikit-learn sets it to −∞.
         is_lagged = self.algorithm in LAGGED and not self.accelerate
         self.lower_bound_ = -np.inf if self.max_iter == 0 and is_lagged else found["likelihood"]
         self.lower_bounds_ = list(found["likelihoods"])
@@ -387,7 +390,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         return int(self._n_parameters())
 
     def _total(self, X: Any, sample_weight: ArrayLike | None) -> tuple[float, float]:
-        """Through `score`, which may be overridden."""
+        """Calls `score`, which may be overridden."""
         if sample_weight is None:
             return self.score(X) * _num_samples(X), float(_num_samples(X))
         weights = _data.weights_of(sample_weight, self._rows(X))
@@ -397,7 +400,7 @@ lower_bounds_, n_features_in_, feature_names_in_
     # ---- the model
 
     def _show(self, model: Model, dtype: np.dtype[Any]) -> None:
-        """Sets the attributes of a model, in the precision of the data."""
+        """Sets the attributes from a model, in the precision of the data."""
         parameters = dict(model.parameters)
         covariances = parameters["covariances"]
         cholesky = precisions_cholesky_of(covariances, self.covariance_type)
@@ -406,7 +409,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         self._shown = (model, shown[0].copy(), shown[1].copy(), shown[3].copy())
 
     def _is_shown(self) -> bool:
-        """Whether the attributes that count are those of the model that set them."""
+        """Whether the attributes are still those that the stored model set."""
         shown = getattr(self, "_shown", None)
         if shown is None:
             return False
@@ -417,7 +420,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         return 0.0 if self._is_shown() else float(np.log(np.sum(self.weights_, dtype=np.float64)))
 
     def _model(self) -> Model:
-        """The model that the attributes tell of; where they were changed by hand, what scikit-learn would use."""
+        """Returns the model that the attributes describe, also if they were changed by hand."""
         if self._is_shown():
             model: Model = self._shown[0]
             return model
@@ -429,12 +432,12 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     @classmethod
     def from_sklearn(cls, fitted: Any) -> GaussianMixture:
-        """A fitted estimator of ours with the arguments and the model of scikit-learn's.
+        """Creates a fitted estimator with the arguments and the model of scikit-learn's.
 
         Parameters
         ----------
         fitted : sklearn.mixture.GaussianMixture
-            Fitted; one whose class overrides steps of EM is refused.
+            The fitted estimator. Classes that override steps of EM are not supported.
 
         Returns
         -------
@@ -456,7 +459,9 @@ lower_bounds_, n_features_in_, feature_names_in_
         check_is_fitted(fitted)
         hooks = overridden(fitted)
         if hooks:
-            raise ValueError(f"{type(fitted).__name__} overrides {', '.join(hooks)}: no plain mixture stands for it.")
+            raise ValueError(
+                f"{type(fitted).__name__} overrides {', '.join(hooks)}, so it cannot be converted to a plain mixture."
+            )
         known = cls._get_param_names()
         given = fitted.get_params(deep=False)
         estimator = cls(**{name: value for name, value in given.items() if name in known})
@@ -472,12 +477,12 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GaussianMixture:
-        """Reads a model file, also of the command line, as a fitted estimator.
+        """Reads a model file, such as those of the command line, as a fitted estimator.
 
         Parameters
         ----------
         path : path
-            The file, JSON.
+            The JSON file.
 
         Returns
         -------
@@ -485,7 +490,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         """
         model = Model.load(os.fspath(path))
         if model.family != "gaussian":
-            raise ValueError(f"{os.fspath(path)}: a {model.family} mixture; mixtura.Mixture.load reads it")
+            raise ValueError(f"{os.fspath(path)}: a {model.family} mixture: use mixtura.Mixture.load")
         names = {ours: theirs for theirs, ours in STRUCTURES.items()}
         estimator = cls(len(model.weights), covariance_type=names[model.structure or "full"])  # type: ignore[arg-type]
         estimator._show(model, np.dtype(np.float64))

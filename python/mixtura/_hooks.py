@@ -1,4 +1,4 @@
-"""Subclasses that change a step of EM: scikit-learn's loop and its methods, which call what they override."""
+"""Fits subclasses that override a step of EM with scikit-learn's own loop and methods, which call the overrides."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ._methods import ModelMethods
 
 Array = NDArray[Any]
 
-#: scikit-learn's class, whatever somebody puts in its place later.
+#: scikit-learn's class, even if the name in its module is replaced later.
 Theirs: Any = mixture.GaussianMixture
 
-#: Methods of scikit-learn's class that compiled code cannot call: whoever overrides one wants it to run.
+#: Methods of scikit-learn's class that compiled code cannot call, although a subclass that overrides one expects it.
 HOOKS = (
     "_e_step",
     "_m_step",
@@ -36,19 +36,19 @@ _warned: WeakSet[type] = WeakSet()
 
 
 def overridden(estimator: Any) -> list[str]:
-    """The hooks that a class, or the estimator itself, has of its own."""
+    """Returns the hooks that the class or the estimator itself overrides."""
     cls, own = type(estimator), vars(estimator)
     return [name for name in HOOKS if name in own or getattr(cls, name) is not getattr(Theirs, name)]
 
 
 def accepts(function: Any, name: str) -> bool:
-    """Whether a function takes an argument of that name."""
+    """Whether a function takes an argument of this name."""
     parameters = signature(function).parameters
     return name in parameters or any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
 
 
 class Hooks(ModelMethods):
-    """Answers as scikit-learn does where a hook is overridden, else from the model."""
+    """Evaluates rows with scikit-learn's methods where a hook is overridden, otherwise with the model."""
 
     def _warn_of_hooks(self, names: list[str]) -> None:
         cls = type(self)
@@ -56,18 +56,18 @@ class Hooks(ModelMethods):
             return
         _warned.add(cls)
         warnings.warn(
-            f"{cls.__name__} overrides {', '.join(names)}, so it is fitted by scikit-learn's own loop, at its speed.",
+            f"{cls.__name__} overrides {', '.join(names)}, so it is fitted with scikit-learn's own loop, at its speed.",
             UserWarning,
             stacklevel=5,
         )
 
     def _refuse_beside_hooks(self, names: list[str], given: dict[str, bool]) -> None:
-        """Refuses what scikit-learn's loop does not have."""
+        """Raises an error for options that scikit-learn's loop does not support."""
         for what, is_given in given.items():
             if is_given:
                 raise ValueError(
-                    f"{what} cannot be used here: {type(self).__name__} overrides {', '.join(names)}, so scikit-learn's "
-                    "loop runs, which does not know it."
+                    f"{what} cannot be used here: {type(self).__name__} overrides {', '.join(names)}, so it is fitted "
+                    "with scikit-learn's own loop, which does not support it."
                 )
 
     def predict(self, X: Any) -> NDArray[np.int64]:

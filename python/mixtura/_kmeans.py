@@ -1,8 +1,8 @@
-"""Clusters rows by k-means as scikit-learn does on one thread: the same draws, the same labels, no copy of the data.
+"""Clusters rows with k-means as scikit-learn does on one thread: same draws, same labels, no copy of the data.
 
-The draws, the rules and everything of the size of the centres are NumPy's, with scikit-learn's arithmetic; what goes
-over the rows is compiled. Where rounding decides, scikit-learn is asked: for the labels of single rows, or, where it
-decides a draw, for the whole.
+Draws, stopping rules and everything of the size of the centres use NumPy and scikit-learn's arithmetic; loops over the
+rows are compiled. Where rounding would decide, scikit-learn is called: for the labels of single rows, or, if a draw
+depends on it, for the whole clustering.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Array = NDArray[Any]
 
 #: scikit-learn's defaults.
 MAX_ITER, TOL = 300, 1e-4
-#: Rows that scikit-learn labels by one matrix product.
+#: Number of rows that scikit-learn labels with one matrix product.
 CHUNK = 256
-#: More columns than these are left to scikit-learn, whose matrix product is then as fast.
+#: Wider data are left to scikit-learn, whose matrix product is as fast there.
 MOST_COLUMNS = 128
-#: scikit-learn 1.7 has a cumulative sum of its own.
+#: scikit-learn 1.7 uses a cumulative sum of its own.
 _cumsum = getattr(theirs, "stable_cumsum", np.cumsum)
 
 
 class _TooClose(Exception):
-    """Rounding may decide a draw."""
+    """A draw may depend on rounding."""
 
 
 def labels_of(X: Array, n_clusters: int, sample_weight: Array | None, random_state: Any, n_threads: int | None) -> Array:
@@ -64,14 +64,14 @@ def chosen_rows(
 
 
 def _is_ours(X: Array, sample_weight: Array | None) -> bool:
-    """Whether there is nothing that scikit-learn refuses or does as fast."""
+    """Whether the compiled code applies: scikit-learn would neither raise an error nor be as fast."""
     has_weight = sample_weight is None or bool(sample_weight.sum() > 0)
     return has_weight and X.shape[1] <= MOST_COLUMNS
 
 
 @dataclass(frozen=True)
 class _Error:
-    """By how much sums of weighted squared distances may differ from scikit-learn's."""
+    """Bounds the difference between our sums of weighted squared distances and scikit-learn's."""
 
     n_rows: int
     n_columns: int
@@ -79,7 +79,7 @@ class _Error:
     squares: float
 
     def of_sums(self, total: float) -> float:
-        """A bound for a sum of squared distances from the closest centres that amounts to `total`.
+        """Bounds the error of a sum of squared distances from the closest centres that equals `total`.
 
         A squared distance ‖c‖² − 2x·c + ‖x‖², in any order of operations, errs by less than
         2(D + 4)·u·(‖x‖² + ‖c‖²), where u is the roundoff; ours and scikit-learn's differ by up to twice that, and
@@ -92,7 +92,7 @@ class _Error:
 
 
 class _Clustering:
-    """Rows about an offset, and what k-means does with them."""
+    """Rows relative to an offset, and the steps of k-means on them."""
 
     def __init__(self, X: Array, sample_weight: Array | None, offset: Array, n_threads: int | None) -> None:
         self.X, self.offset, self.n_threads = X, offset, n_threads
@@ -117,14 +117,14 @@ class _Clustering:
         return labels
 
     def at(self, rows: Array) -> Array:
-        """Some of the points."""
+        """Returns some of the points."""
         points: Array = self.X[rows] - self.offset
         return points
 
     # ---- k-means++
 
     def chosen(self, n_clusters: int, random_state: Any) -> Array:
-        """Rows drawn by k-means++, the best of several candidates for each; `_TooClose` where rounding decides."""
+        """Draws rows with k-means++, each the best of several candidates; raises `_TooClose` where rounding decides."""
         n_rows, dtype = len(self.X), self.X.dtype
         weight = np.ones(n_rows, dtype=dtype) if self.weight is None else self.weight
         chosen = np.full(n_clusters, -1, dtype=int)
@@ -144,7 +144,7 @@ class _Clustering:
             self._distances(self.at(candidates), closest[0], distances)
             potentials = (distances @ weight.reshape(-1, 1)).ravel()
             best = int(np.argmin(potentials))
-            # Of equally good candidates any will do if the rows are equal.
+            # Candidates that are equally good must be equal rows, so that the choice does not matter.
             rivals = candidates[~(potentials - potentials[best] > error.of_sums(float(potentials[best])))]
             if not (self.X[rivals] == self.X[candidates[best]]).all():
                 raise _TooClose
@@ -157,15 +157,14 @@ class _Clustering:
         kmeans_distances(self.points, centres.astype(np.float64), closest, out, self.n_threads)
 
     def _candidates(self, closest: Array, drawn: Array, buffer: Array, error: _Error) -> Array:
-        """Rows drawn in proportion to their weighted distances."""
+        """Draws rows in proportion to their weighted distances."""
         mass = closest if self.weight is None else np.multiply(self.weight, closest, out=buffer)
         total = np.cumsum(mass, out=buffer) if _cumsum is np.cumsum else _cumsum(mass)
         candidates = np.searchsorted(total, drawn)
         np.clip(candidates, None, len(total) - 1, out=candidates)
         margin = error.of_sums(float(total[-1]))
         above, below = total[candidates] - drawn, drawn - np.where(candidates > 0, total[candidates - 1], -np.inf)
-        # Sums in single precision differ by more, but they are the very sums of scikit-learn, unless there is hardly
-        # anything to sum.
+        # In single precision the error is larger, but the sums are bit for bit scikit-learn's unless they are nearly 0.
         is_certain = np.minimum(above, below) > margin if closest.dtype == np.float64 else total[-1:] > margin
         if not is_certain.all():
             raise _TooClose
@@ -174,7 +173,7 @@ class _Clustering:
     # ---- Lloyd's rounds
 
     def _tolerance(self) -> float:
-        """The mean variance of the columns times `TOL`: `numpy.var` without its copy of the data, to the last bit."""
+        """Returns the mean variance of the columns times `TOL`, bit for bit as with `numpy.var`, but without a copy."""
         n_rows, n_columns = self.X.shape
         if n_columns == 1:
             return float(np.mean(np.var(self.X, axis=0)) * TOL)
@@ -188,7 +187,7 @@ class _Clustering:
         return np.mean(total / np.asarray(n_rows, dtype=self.X.dtype)) * TOL
 
     def _assign(self, centres: Array, labels: Array) -> int:
-        """Labels rows with the nearest centres; how many labels changed."""
+        """Labels rows with their nearest centres, and returns how many labels changed."""
         norms = row_norms(centres, squared=True)
         double = (centres.astype(np.float64), norms.astype(np.float64))
         n_changed, found = kmeans_assign(self.points, *double, labels, self.n_threads)
@@ -200,7 +199,7 @@ class _Clustering:
         return n_changed
 
     def _settle(self, tied: Array, centres: Array) -> Array:
-        """scikit-learn's labels of rows, each computed with the rows that it would be computed with."""
+        """Returns scikit-learn's labels of some rows, computed in the same chunks as there."""
         chunks, places = np.unique(tied // CHUNK, return_inverse=True)
         out = np.empty(len(tied), dtype=np.uint32)
         for begin in range(0, len(chunks), CHUNK):
@@ -215,7 +214,7 @@ class _Clustering:
         return out
 
     def _refine(self, first: Array, labels: Array, tolerance: float) -> bool:
-        """The rounds after the first, fast; False if they must be done plainly."""
+        """Runs the rounds after the first, skipping rows whose label is certain; False if `_lloyd` has to run them."""
         if self.X.dtype != np.float64:
             return False
         rounds = KmeansRounds(self.points, first, labels, self.n_threads)
@@ -223,7 +222,7 @@ class _Clustering:
             pause, tied = rounds.go(self.points, labels, (MAX_ITER, float(tolerance)), self.n_threads)
             if pause != "tied":
                 break
-            # Their labels depend on the last bits of the centres, so these are computed as scikit-learn does.
+            # The labels of tied rows depend on the last bits of the centres, so these are computed as in scikit-learn.
             settled = self._settle(tied.astype(np.intp), self._centres(first, labels))
             if rounds.settle(self.points, labels, tied, settled):
                 return True
@@ -233,7 +232,7 @@ class _Clustering:
         return pause == "done"
 
     def _lloyd(self, centres: Array, labels: Array, tolerance: float) -> None:
-        """The rounds after the first, every bit as scikit-learn."""
+        """Runs the rounds after the first, bit for bit as scikit-learn does."""
         for _ in range(1, MAX_ITER):
             moved = self._centres(centres, labels)
             ways = [_euclidean_dense_dense_wrapper(*pair, False) for pair in zip(moved, centres, strict=True)]
@@ -247,7 +246,7 @@ class _Clustering:
         self._assign(centres, labels)
 
     def _centres(self, previous: Array, labels: Array) -> Array:
-        """The means of the clusters."""
+        """Returns the means of the clusters."""
         sums = np.empty_like(previous)
         weights = np.empty(len(previous), dtype=previous.dtype)
         kmeans_sums(self.points, labels, sums, weights, self.n_threads)
@@ -256,7 +255,7 @@ class _Clustering:
             self._relocate(empty, previous, labels, (sums, weights))
         heaviest = int(np.argmax(weights))
         for k, weight in enumerate(weights):
-            # In double precision, then rounded, as C does it.
+            # Computed in double precision, then rounded, as in scikit-learn's C code.
             if weight > 0:
                 sums[k] *= previous.dtype.type(1.0 / float(weight))
             else:
@@ -264,7 +263,7 @@ class _Clustering:
         return sums
 
     def _relocate(self, empty: Array, previous: Array, labels: Array, clusters: tuple[Array, Array]) -> None:
-        """Gives each empty cluster one of the points that are farthest from their centres."""
+        """Moves each empty cluster to one of the points farthest from their centres."""
         sums, weights = clusters
         n_rows, step = len(self.X), 4096
         parts = [slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step)]

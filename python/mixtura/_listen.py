@@ -1,4 +1,4 @@
-"""Hears of rounds as they end: callbacks, printed lines, a progress bar."""
+"""Shows the progress of a fit."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 from collections.abc import Callable
 from types import TracebackType
 
-#: Called with the number of a round and the mean log-likelihood; something true stops the fit.
+#: Called with the number of a round and the mean log-likelihood; a true return value stops the fit.
 Callback = Callable[[int, float], object]
 
 
 def _is_watched() -> bool:
-    """Whether someone sees a bar: a terminal, or a notebook."""
+    """Whether a bar would be visible: in a terminal or a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 class Bar:
-    """A bar that shows the rounds of a fit, or the share of a longer task, while it is open."""
+    """A progress bar for the rounds of a fit, or for the completed share of a longer task."""
 
     def __init__(self, what: str, total: float, is_wanted: bool, *, is_share: bool = False) -> None:
         self._bar = None
@@ -38,7 +38,7 @@ class Bar:
         return self._bar is not None
 
     def move(self, reached: float, text: str = "") -> None:
-        """Shows how far it is."""
+        """Moves the bar to a round or share."""
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update(reached - self._bar.n)

@@ -1,4 +1,4 @@
-"""What can be asked of any fitted mixture."""
+"""Methods that all fitted estimators share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 
 class ModelMethods:
-    """Answers from the model that `_model` gives."""
+    """Evaluates rows with the model that `_model` returns."""
 
     n_components: int
     n_threads: int | None
@@ -36,7 +36,7 @@ class ModelMethods:
         raise NotImplementedError
 
     def _family(self) -> tuple[str, str]:
-        """The names of family and covariance structure in model files."""
+        """Returns the names of the family and of the covariance structure in model files."""
         raise NotImplementedError
 
     def _task(
@@ -47,7 +47,7 @@ class ModelMethods:
         settings: Mapping[str, Any],
         labels: Array | None = None,
     ) -> dict[str, Any]:
-        """What is to be fitted, to what, from where."""
+        """Collects the arguments of a fit for the compiled code."""
         family, structure = self._family()
         return {
             "data": X,
@@ -66,7 +66,7 @@ class ModelMethods:
         return _data.rows(self, X, reset=False)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The most probable component of each row.
+        """Returns the most probable component of each row.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class ModelMethods:
         return self._model().predict(rows, self.n_threads)
 
     def predict_proba(self, X: Any) -> Array:
-        """The posterior probability of every component for each row.
+        """Returns the posterior probability of every component for each row.
 
         Parameters
         ----------
@@ -96,11 +96,11 @@ class ModelMethods:
         return self._model().predict_proba(rows, self.n_threads).astype(rows.dtype, copy=False)
 
     def _ln_weight(self) -> float:
-        """The logarithm of the sum of the weights, which is 0 unless they were set by hand."""
+        """Returns the logarithm of the sum of the weights, which is 0 unless they were set by hand."""
         return 0.0
 
     def score_samples(self, X: Any) -> Array:
-        """The log-likelihood of each row, in nats.
+        """Returns the log-likelihood of each row, in nats.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class ModelMethods:
         return scores.astype(rows.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """The mean log-likelihood of the rows, in nats per row.
+        """Returns the mean log-likelihood of the rows, in nats per row.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class ModelMethods:
         y : object
             Ignored.
         sample_weight : array of shape (n_samples,), optional
-            How much each row counts; the mean is per unit of weight.
+            Weight of each row; the mean is per unit of weight.
 
         Returns
         -------
@@ -136,14 +136,14 @@ class ModelMethods:
         return self._model().score(rows, weights, self.n_threads)[0] + self._ln_weight()
 
     def aic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Akaike's information criterion; lower is better.
+        """Returns Akaike's information criterion (AIC); lower is better.
 
         Parameters
         ----------
         X : array or table of shape (n_samples, n_features)
             The rows.
         sample_weight : array of shape (n_samples,), optional
-            How often each row counts.
+            Weight of each row, as a number of repetitions.
 
         Returns
         -------
@@ -152,14 +152,16 @@ class ModelMethods:
         return -2 * self._total(X, sample_weight)[0] + 2 * self._n_free_parameters()
 
     def bic(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The Bayesian information criterion; lower is better. The number of rows is the sum of their weights.
+        """Returns the Bayesian information criterion (BIC); lower is better.
+
+        The number of rows is the sum of the weights.
 
         Parameters
         ----------
         X : array or table of shape (n_samples, n_features)
             The rows.
         sample_weight : array of shape (n_samples,), optional
-            How often each row counts.
+            Weight of each row, as a number of repetitions.
 
         Returns
         -------
@@ -169,14 +171,14 @@ class ModelMethods:
         return -2 * total + self._n_free_parameters() * math.log(weight)
 
     def icl(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The integrated completed likelihood: BIC plus a penalty for doubt about the labels; lower is better.
+        """Returns the integrated completed likelihood (ICL): BIC plus a penalty for uncertain labels; lower is better.
 
         Parameters
         ----------
         X : array or table of shape (n_samples, n_features)
             The rows.
         sample_weight : array of shape (n_samples,), optional
-            How often each row counts.
+            Weight of each row, as a number of repetitions.
 
         Returns
         -------
@@ -188,25 +190,25 @@ class ModelMethods:
         return self._model().n_parameters
 
     def _total(self, X: Any, sample_weight: ArrayLike | None) -> tuple[float, float]:
-        """The log-likelihood of all rows, and how many they count for."""
+        """Returns the log-likelihood of all rows, and their total weight."""
         rows = self._rows(X)
         weights = _data.weights_of(sample_weight, rows)
         total = self._model().score(rows, weights, self.n_threads)[1]
         return total, float(len(rows) if weights is None else weights.sum())
 
     def _ln_best_posterior(self, X: Any, sample_weight: ArrayLike | None) -> float:
-        """The sum of the logarithms of each row's largest posterior."""
+        """Returns the sum over rows of the logarithm of the largest posterior."""
         rows = self._rows(X)
         score = self._model().score(rows, _data.weights_of(sample_weight, rows), self.n_threads)
         return (score[3] - score[4]) / 2
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file, which the command line reads too: `mixtura show`, `predict`, `score`, `sample`.
+        """Writes a model file. The command line reads it too: `mixtura show`, `predict`, `score`, `sample`.
 
         Parameters
         ----------
         path : path
-            The file, JSON; it appears whole or not at all.
+            The JSON file; it is written completely or not at all.
         """
         check_is_fitted(self)
         self._model().save(os.fspath(path))
@@ -219,7 +221,7 @@ class ModelMethods:
         super().__setstate__({name: restored(value) for name, value in state.items()})  # type: ignore
 
     def _recall(self, model: Model) -> None:
-        """Takes over from a model's file how it was fitted, as far as that is known."""
+        """Restores from a model file how the model was fitted, as far as it is recorded."""
         self.n_features_in_ = model.centres.shape[1]
         if model.columns:
             self.feature_names_in_ = np.asarray(model.columns, dtype=object)

@@ -1,4 +1,4 @@
-"""What is worth doing fast, compiled."""
+"""The compiled part of the package."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 _Matrix = NDArray[np.float64] | NDArray[np.float32]
 _Weights = NDArray[np.float64] | None
-#: Rows, what is subtracted from them, their weights.
+#: Rows, the offset subtracted from them, and their weights.
 _Points = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 _Listener = Callable[[int, int, float], object] | None
 
@@ -34,7 +34,7 @@ class Collapsed(ValueError): ...
 
 @final
 class Model:
-    """A mixture of any family, the names of its columns, and how it came about. It does not change."""
+    """An immutable mixture of any family, with the names of its columns and a record of how it was fitted."""
 
     @staticmethod
     def from_parameters(

@@ -1,4 +1,4 @@
-"""Mixtures of any family, with the defaults and the bits of the command line."""
+"""Mixtures of any family, with the defaults and the exact results of the command line."""
 
 from __future__ import annotations
 
@@ -27,66 +27,66 @@ from ._starts import FastStart
 
 Array = NDArray[Any]
 
-#: Names of covariance structures, and the short one that scikit-learn has.
+#: Names of covariance structures, with scikit-learn's short form.
 _STRUCTURES = {"full": "full", "tied": "tied", "diagonal": "diagonal", "diag": "diagonal", "spherical": "spherical"}
 
 
 class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """A mixture of any family: what `mixtura fit` does, as an estimator.
+    """Mixture of any family: the command `mixtura fit` as an estimator.
 
-    The same data, options and seed give the same model as the command line, bit for bit.
+    The same data, options and seed give the same model as on the command line, bit for bit.
 
     Parameters
     ----------
     n_components : int, default 1
         Number of components.
     family : {"gaussian", "poisson"}, default "gaussian"
-        Poisson components are independent counts in each column.
+        Poisson components model the columns as independent counts.
     covariance_type : {"full", "tied", "diagonal", "spherical"}, default "full"
-        For Gaussians. "diag" is "diagonal".
+        For Gaussian components. "diag" means "diagonal".
     algorithm : {"auto", "em", "sem", "cem", "saem"}, default "auto"
-        "auto" is SEM while it rises, then EM.
+        "auto" runs SEM while the likelihood rises, then EM.
     result : {"average", "best", "last"}, default "average"
-        Which of SEM's models is the answer.
+        Which of the models of SEM is returned.
     guard : bool, default False
-        With "auto": run EM from the same start as well, and keep the better.
+        With "auto": also run EM from the same start, and keep the better model.
     accelerate : bool, default False
-        With "em" and "auto": extrapolate EM's steps.
+        With "em" and "auto": extrapolate the steps of EM.
     init_params : {"fast-kmeans", "paper", "short-em"}, Model or fitted estimator, default "fast-kmeans"
-        Where the fit starts; the command line calls the first "kmeans++" and the second "random". An estimator is one
-        of mixtura or scikit-learn's `GaussianMixture`.
+        Where the fit starts. The command line calls "fast-kmeans" "kmeans++" and "paper" "random". An estimator is one
+        of mixtura's or scikit-learn's `GaussianMixture`.
     tol : float, default 1e-6
-        The fit ends when the mean log-likelihood changes by less, in nats per row; 0 runs all rounds.
+        The fit ends when the mean log-likelihood changes by less than this, in nats per row; 0 runs all rounds.
     max_iter : int, default 1000
-        Limit on rounds.
+        Maximum number of rounds.
     n_init : int, default 1
-        Number of starts; the best is kept.
+        Number of starts; the best fit is kept.
     regularization : float, default 1e-9
-        Least variance, in units of a column's squared robust scale.
+        Smallest variance allowed, in units of the squared robust scale of the column.
     ridge : float, default 0
         Added to every variance.
     normalize : bool, default False
-        Map each column to [0, 1] for the fit; the model stays in the data's units. Not for Poisson components nor for
-        spherical covariances.
+        Whether to map each column to [0, 1] for the fit; the model is in the units of the data. Not available for
+        Poisson components and spherical covariances.
     precision : {"certified", "double"}, default "certified"
-        How SEM computes the densities it draws from; both draw the same labels.
+        How SEM computes the densities that it draws from. Both draw the same labels; "certified" is faster.
     sort : bool, default False
-        Sort the components by weight, heaviest first, instead of leaving them in the order of the start.
+        Whether to sort the components by weight, heaviest first, instead of keeping the order of the start.
     random_state : int, RandomState or None, default 0
-        An integer is the seed of the command line.
+        An integer is the same seed as on the command line.
     n_threads, callback, progress
-        As in `GaussianMixture`; restarts may run side by side, and call back in turn.
+        As in `GaussianMixture`. Restarts may run in parallel; the callback is called by one at a time.
 
     Attributes
     ----------
     weights_, means_ : arrays
         Of shape (n_components,) and (n_components, n_features).
     parameters_ : dict
-        All parameters of the components, as model files name them: "means" and "covariances", or "rates".
+        All parameters of the components, by their names in model files: "means" and "covariances", or "rates".
     model_ : Model
-        The model itself.
+        The model.
     converged_, n_iter_, reason_, events_, lower_bound_
-        As in `GaussianMixture`; `lower_bound_` is the mean log-likelihood of the model itself.
+        As in `GaussianMixture`; `lower_bound_` is the mean log-likelihood of the returned model.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,
     ) -> Mixture:
-        """Fits the model to rows, `n_init` times, and keeps the best.
+        """Fits the model `n_init` times and keeps the best fit.
 
         Parameters
         ----------
@@ -195,10 +195,10 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         y : object
             Ignored.
         sample_weight : array of shape (n_samples,), optional
-            How much each row counts.
+            Weight of each row.
         labels : array of shape (n_samples,), optional
-            Groups to start from instead of `init_params`, as many as components: numbers or strings, in the order of
-            which the components come.
+            Groups to start from instead of `init_params`: as many different numbers or strings as components. The
+            components are in the order of their sorted values.
 
         Returns
         -------
@@ -249,22 +249,24 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def _start(self) -> Model | str:
-        """Where the fit starts; refuses what does not go together."""
+        """Returns the start of the fit, after checking that the arguments go together."""
         if self.guard and self.algorithm != "auto":
             raise ValueError(f"guard=True needs algorithm='auto', not {self.algorithm!r}.")
         if self.accelerate and self.algorithm not in ("em", "auto"):
             raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
         if self.normalize and self.family == "poisson":
-            raise ValueError("normalize=True does not go with Poisson components: in [0, 1] counts are counts no more.")
+            raise ValueError(
+                "normalize=True cannot be used with Poisson components: mapped to [0, 1], counts are no longer counts."
+            )
         if self.normalize and self._family()[1] == "spherical":
             raise ValueError(
-                "normalize=True does not go with spherical covariances: one variance cannot serve columns that were "
-                "scaled differently; try covariance_type='diagonal'."
+                "normalize=True cannot be used with spherical covariances: columns that were scaled differently cannot "
+                "share one variance. Try covariance_type='diagonal'."
             )
         return self.init_params if isinstance(self.init_params, str) else model_of(self.init_params)
 
     def _groups(self, labels: ArrayLike | None, X: Array) -> NDArray[np.uint32] | None:
-        """Labels as numbers from 0, in the order of their values."""
+        """Numbers labels from 0, in the order of their sorted values."""
         if labels is None:
             return None
         values, numbers = np.unique(column_or_1d(labels), return_inverse=True)
@@ -294,12 +296,12 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self.fit(X, y, sample_weight, labels).predict(X)
 
     def sample(self, n_samples: int = 1) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Draws rows from the model, with their components; `mixtura sample` draws the same.
+        """Draws rows from the model, with their components, as `mixtura sample` does.
 
         Parameters
         ----------
         n_samples : int, default 1
-            How many.
+            Number of rows.
 
         Returns
         -------
@@ -325,12 +327,12 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Mixture:
-        """Reads a model file, also of the command line, as a fitted estimator.
+        """Reads a model file, such as those of the command line, as a fitted estimator.
 
         Parameters
         ----------
         path : path
-            The file, JSON.
+            The JSON file.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Models of fitted estimators, ours and scikit-learn's."""
+"""Gets models out of fitted estimators, mixtura's and scikit-learn's."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ._mixtura import Model
 
 
 def model_of(fitted: Any) -> Model:
-    """The model of an estimator; a model is its own."""
+    """Returns the model of an estimator; a model is returned as it is."""
     if isinstance(fitted, Model):
         return fitted
     return estimator_of(fitted)._model()
 
 
 def estimator_of(fitted: Any) -> ModelMethods:
-    """An estimator of ours with the model of a fitted one."""
+    """Returns an estimator of mixtura with the model of a fitted one."""
     if isinstance(fitted, ModelMethods):
         check_is_fitted(fitted)
         return fitted
     if isinstance(fitted, Theirs):
         return GaussianMixture.from_sklearn(fitted)
     raise TypeError(
-        "expected a Model, an estimator of mixtura or a fitted sklearn.mixture.GaussianMixture, not "
+        "expected a Model, an estimator of mixtura, or a fitted sklearn.mixture.GaussianMixture, not "
         f"{type(fitted).__name__}."
     )

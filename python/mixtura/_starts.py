@@ -1,4 +1,4 @@
-"""Starts a fit as scikit-learn does: with its draws and its numbers."""
+"""Starts a fit as scikit-learn does, with the same draws and the same numbers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ._mixtura import Collapsed, Model, of_labels
 
 Array = NDArray[Any]
 
-#: Our names of covariance structures, by scikit-learn's.
+#: Names of covariance structures in model files, by scikit-learn's names.
 STRUCTURES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
-#: Starts of our own: each is found on a sample, so that its time hardly grows with the number of rows.
+#: Starts that scikit-learn does not have. They work on a sample, so their time hardly grows with the number of rows.
 FastStart = Literal["fast-kmeans", "paper", "short-em"]
 FAST_STARTS = frozenset(get_args(FastStart))
-#: All starts, those of scikit-learn first.
+#: All starts, scikit-learn's first.
 StartName = Literal["kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"]
-#: From 1.8 on, scikit-learn's methods are told which library an array is of, in a wrapper of its own: NumPy itself
-#: lacks arguments that they use before its version 2.
+#: From 1.8 on, scikit-learn's methods take an array namespace, which must be scikit-learn's wrapper: NumPy itself lacks
+#: arguments that they use before its version 2.
 NAMESPACE = (
     {"xp": get_namespace(np.empty(0))[0]} if accepts(Theirs._initialize, "xp") else {}
 )
 
 
 class Starts(mixture.GaussianMixture):  # type: ignore[misc]
-    """What `GaussianMixture` starts from."""
+    """Finds the first model of a fit."""
 
     weights_: Array
     means_: Array
@@ -46,13 +46,13 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         raise NotImplementedError
 
     def _start(self, X: Array, weights: Array | None, random_state: Any) -> tuple[Model | str, float]:
-        """Where a fit starts, and the logarithm of the sum that its weights had."""
+        """Returns the start of a fit, and the logarithm of the sum of its weights before they were normalised."""
         if self.init_params in FAST_STARTS:
             return self.init_params, 0.0
         for name in ("covariances_", "_shown"):
             if hasattr(self, name):
                 delattr(self, name)
-        # Whoever overrides it may know nothing of weights, which scikit-learn has not.
+        # An override may not take weights, because scikit-learn's method does not.
         weighted = {"sample_weight": weights} if accepts(self._initialize_parameters, "sample_weight") else {}
         self._initialize_parameters(X, random_state, **weighted)
         covariances = getattr(self, "covariances_", None)
@@ -75,8 +75,8 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
     ) -> None:
         """Computes the start as scikit-learn does, with the same draws, and sets the attributes.
 
-        A start that is a label for each row needs no matrix of responsibilities, unless `_initialize` is
-        overridden and wants one. Where a step of EM is overridden, scikit-learn does all of it.
+        A start from labels needs no matrix of responsibilities, unless `_initialize` is overridden and expects one.
+        Where a step of EM is overridden, scikit-learn computes the start.
         """
         if self.init_params in FAST_STARTS:
             self._initialize_fast(X, random_state)
@@ -109,7 +109,7 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
             responsibilities[chosen, np.arange(n_components)] = 1
             sample_weight = None
         if sample_weight is not None:
-            # As if rows stood there as often as they count; scaled, so that their number stays.
+            # As if each row were repeated according to its weight, scaled so that the number of rows stays the same.
             responsibilities *= (sample_weight * (n_rows / sample_weight.sum()))[:, np.newaxis]
         self._initialize(X, responsibilities)
 
@@ -120,16 +120,16 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         return random_state.choice(X.shape[0], size=self.n_components, replace=False, p=share)
 
     def _initialize(self, X: Array, resp: Array | None, xp: Any = None) -> None:
-        """Sets the start's attributes from responsibilities; a hook that may be overridden.
+        """Sets the attributes of the start from responsibilities; a hook that may be overridden.
 
-        Others call it with a `self` of their own, as they call scikit-learn's.
+        Other packages call it with an instance of another class as `self`, as they call scikit-learn's method.
         """
         Theirs._initialize(self, X, resp, **({"xp": xp} if xp is not None else NAMESPACE))
         if self.precisions_init is not None:
             self.covariances_ = covariances_of(self.precisions_cholesky_, self.covariance_type)
 
     def _initialize_from_labels(self, X: Array, labels: Array, sample_weight: Array | None) -> bool:
-        """The same for a label for each row; False if a label has no rows."""
+        """Sets the attributes of the start from labels; returns False if a label has no rows."""
         if np.bincount(labels, weights=sample_weight, minlength=self.n_components).min() <= 0:
             return False
         structure = STRUCTURES[self.covariance_type]
@@ -144,7 +144,7 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         return True
 
     def _initialize_about(self, X: Array, chosen: Array) -> None:
-        """The same for one row for each component: its only spread is `reg_covar`."""
+        """Sets the attributes of the start from one row per component, with `reg_covar` as the variance."""
         n_components, n_columns = self.n_components, X.shape[1]
         spread = {
             "full": lambda: np.tile(np.eye(n_columns) * self.reg_covar, (n_components, 1, 1)),

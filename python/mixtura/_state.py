@@ -1,4 +1,4 @@
-"""State of estimators as plain data, so that skops and others can store it without trusting compiled types."""
+"""Converts the state of estimators to plain data, so that skops can store it without trusting compiled types."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from ._mixtura import Model, Online
 
-#: What marks a dictionary that stands for one of our objects.
+#: Key that marks a dictionary as one of mixtura's objects.
 _KIND = "mixtura-object"
 
 
 def plain(value: Any) -> Any:
-    """Models and learners as texts, also inside tuples; anything else as it is."""
+    """Converts models and learners to text, also inside tuples; other values stay as they are."""
     if isinstance(value, Model):
         return {_KIND: "model", "text": value.to_json()}
     if isinstance(value, Online):
@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
 
 
 def restored(value: Any) -> Any:
-    """What `plain` was given; floats come back to the same bits."""
+    """Reverses `plain`; floats keep their bits."""
     if type(value) is tuple:
         return tuple(map(restored, value))
     kind = value.get(_KIND) if type(value) is dict else None

@@ -1,4 +1,4 @@
-"""Rows that come in batches."""
+"""Fits rows that arrive in batches."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ._mixtura import Model, Online
 
 Array = NDArray[Any]
 
-#: Estimators that learn from a batch now, by their identities.
+#: Identities of the estimators whose `partial_fit` is running.
 _learning: set[int] = set()
 _lock = threading.Lock()
 
 
 @contextmanager
 def _alone(estimator: Any) -> Generator[None, None, None]:
-    """Refuses a second batch while one is being learned from."""
+    """Raises an error if `partial_fit` is already running on the estimator."""
     with _lock:
         if id(estimator) in _learning:
             raise RuntimeError(
-                "partial_fit is already running on this estimator, in another thread or around this callback. "
-                "Batches must come one after the other; give each thread an estimator of its own, or a lock."
+                "partial_fit is already running on this estimator, in another thread or outside this callback. "
+                "Batches must come one after the other: use one estimator per thread, or a lock."
             )
         _learning.add(id(estimator))
     try:
@@ -40,7 +40,7 @@ def _alone(estimator: Any) -> Generator[None, None, None]:
 
 
 class Streams(Hooks):
-    """Learns from batches."""
+    """Adds `partial_fit`."""
 
     algorithm: str
     covariance_type: str
@@ -72,19 +72,20 @@ class Streams(Hooks):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
-        """Learns from a batch of rows, and forgets a little of what came before (Cappé and Moulines 2009).
+        """Updates the model with a batch of rows, discounting earlier batches (Cappé and Moulines 2009).
 
-        The first batch is fitted, as by `fit`, and should have some hundred rows per component; `max_iter=0` takes
-        only its start. From then on each batch is gone through once: statistics s ← (1 − γ)·s + γ·(mean statistics
-        of the batch), then the model of s.
+        The first batch is fitted as by `fit`, and should have a few hundred rows per component; with `max_iter=0`, only
+        the start is computed from it. Every later batch is visited once: the statistics s become
+        (1 − γ)·s + γ·(mean statistics of the batch), and the model is estimated from s.
 
-        A batch t = 2, 3, … of the usual size counts for γ = (t + learning_offset)^−learning_decay. One that weighs r
-        times the mean of the batches before it counts for 1 − (1 − γ)^r, what r batches of the usual size would
-        replace: a last batch of three rows moves the model by three rows' worth.
+        Batch t = 2, 3, … has γ = (t + learning_offset)^−learning_decay if it is of the usual size. If it weighs r times
+        the mean of the batches before it, it has 1 − (1 − γ)^r, the effect of r batches of the usual size. A last batch
+        of three rows therefore hardly moves the model.
 
-        The algorithms are "em", "sem" and "cem"; with "auto" the first batch is fitted by it, and EM follows. After a `fit`, or where attributes were set by hand, batches go on
-        from that model, as if it had come from batches of the size of the next one. Batches must come one after the
-        other: a second call while one is running, from another thread, is refused with a RuntimeError.
+        Works with "em", "sem" and "cem"; with "auto", that algorithm fits the first batch and EM the others. After
+        `fit`, or after attributes were set by hand, batches continue from that model as if it had been fitted to
+        batches of the size of the next one. A call while another is running on the same estimator raises a RuntimeError. An
+        interrupted call leaves the model unchanged.
 
         Parameters
         ----------
@@ -93,7 +94,7 @@ class Streams(Hooks):
         y : object
             Ignored.
         sample_weight : array of shape (n_samples,), optional
-            How much each row counts.
+            Weight of each row.
 
         Returns
         -------
@@ -129,7 +130,7 @@ class Streams(Hooks):
         settings = self._settings(_data.seed_of(self.random_state, advance=False)) | {"accelerate": False}
         settings["algorithm"] = "em" if self.algorithm == "auto" else self.algorithm
         weight = float(len(rows) if weights is None else weights.sum())
-        # A model that was fitted or changed by other means is taken up from its parameters.
+        # A model that was fitted or changed by other means is continued from its parameters.
         online = self._online if hasattr(self, "_online") and self._is_shown() else None
         n_seen = getattr(self, "_n_rows", weight)
         if online is None:
@@ -137,7 +138,7 @@ class Streams(Hooks):
             n_batches = 0 if is_fresh else max(1, round(n_seen / weight))
             online = Online(self._task(rows, weights, first, settings), n_batches)
             n_seen = weight * n_batches
-        # The first batch counts fully, whatever it weighs.
+        # The first batch always counts fully.
         share = weight * online.n_batches / n_seen if online.n_batches > 0 else 1.0
         gains = {"decay": float(self.learning_decay), "offset": float(self.learning_offset), "share": share}
         likelihood = online.learn(rows, weights, settings, gains)
@@ -151,7 +152,7 @@ class Streams(Hooks):
         self.converged_, self.reason_ = False, "batch"
 
     def _shape(self, n_columns: int) -> tuple[int, ...]:
-        """The shape of the covariances."""
+        """Returns the shape of the covariances."""
         shapes: dict[str, tuple[int, ...]] = {
             "full": (self.n_components, n_columns, n_columns),
             "tied": (n_columns, n_columns),

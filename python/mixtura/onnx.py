@@ -1,4 +1,4 @@
-"""ONNX: makes `skl2onnx.to_onnx` convert our class as it converts scikit-learn's."""
+"""Makes `skl2onnx.to_onnx` convert mixtura's class like scikit-learn's."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _OURS = "MixturaGaussianMixture"
 
 
 def register() -> None:
-    """Tells skl2onnx of `mixtura.GaussianMixture`; call it once, before `to_onnx`.
+    """Registers `mixtura.GaussianMixture` with skl2onnx; call it once, before `to_onnx`.
 
-    The graph is the one that skl2onnx makes of scikit-learn's class, with outputs "label", "probabilities" and, with
-    the option `score_samples`, "score_samples". It computes in the precision of its input: labels and probabilities
-    are ours to rounding. Needs `pip install mixtura[onnx]`. Subclasses that override a step of EM are not covered.
+    The graph is the same as for scikit-learn's class, with the outputs "label", "probabilities" and, with the option
+    `score_samples`, "score_samples". It computes in the precision of its input, so labels and probabilities equal those
+    of the estimator up to rounding. Needs `pip install mixtura[onnx]`. Subclasses that override a step of EM are not
+    supported.
     """
     from skl2onnx import update_registered_converter
     from skl2onnx.operator_converters.gaussian_mixture import convert_sklearn_gaussian_mixture
@@ -34,7 +35,7 @@ def register() -> None:
 
 
 def _outputs(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
-    """The outputs of the graph, as scikit-learn's class has them."""
+    """Declares the outputs of the graph, the same as for scikit-learn's class."""
     from skl2onnx.common.data_types import Int64TensorType, guess_tensor_type
 
     operator = scope.declare_local_operator(_OURS, model)

@@ -1,4 +1,4 @@
-//! Understands what Python asks for: data, where to start, family, options.
+//! Converts the arguments of a fit from Python: data, start, family, options.
 
 use mixtura::driver::SemResult;
 use mixtura::family::Family;
@@ -13,7 +13,7 @@ use serde::de::value::{Error as NameError, StrDeserializer};
 use crate::data::{Data, Matrix, Weights};
 use crate::model::Model;
 
-/// What is to be fitted, to what, from where: a dictionary.
+/// The arguments of a fit: a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Task<'py> {
@@ -35,7 +35,7 @@ impl Task<'_> {
         Ok(self.data.data(self.weights.as_ref())?.with_labels(labels))
     }
 
-    /// The start: the labels if there are any.
+    /// The start: the labels, if there are any.
     pub(crate) fn start<F: Family>(&self) -> PyResult<Start<F>>
     where
         Mixture<F>: TryFrom<AnyMixture>,
@@ -48,7 +48,7 @@ impl Task<'_> {
     }
 }
 
-/// What Python chooses about a fit: a dictionary.
+/// The options of a fit: a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -68,35 +68,35 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn options(&self) -> PyResult<Options> {
-        Ok(Options {
-            algorithm: named::<Algorithm>(&self.algorithm)?,
-            result: named::<SemResult>(&self.result)?,
-            precision: named::<Precision>(&self.precision)?,
-            guard: self.guard,
-            accelerate: self.accelerate,
-            rounds: self.rounds,
-            tolerance: self.tolerance,
-            restarts: self.restarts,
-            regularization: self.regularization,
-            ridge: self.ridge,
-            seed: self.seed,
-        })
+        Ok(Options::default()
+            .algorithm(named::<Algorithm>(&self.algorithm)?)
+            .result(named::<SemResult>(&self.result)?)
+            .precision(named::<Precision>(&self.precision)?)
+            .guard(self.guard)
+            .accelerate(self.accelerate)
+            .rounds(self.rounds)
+            .tolerance(self.tolerance)
+            .restarts(self.restarts)
+            .regularization(self.regularization)
+            .ridge(self.ridge)
+            .seed(self.seed))
     }
 }
 
-/// A choice by the name that files have for it.
+/// Looks up an option by its name in files.
 fn named<'a, T: Deserialize<'a>>(name: &'a str) -> PyResult<T> {
     let read = T::deserialize(StrDeserializer::<NameError>::new(name));
     read.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A family by the names that model files have: its own, and its covariance structure.
+/// Looks up a family by its name and that of its covariance structure in model files.
 pub(crate) fn kind(family: &str, structure: &str) -> PyResult<Kind> {
-    let unknown = || PyValueError::new_err(format!("there is no family {family:?} with covariance {structure:?}"));
+    let unknown =
+        || PyValueError::new_err(format!("unknown family {family:?} with covariance structure {structure:?}"));
     Kind::named(family, structure).ok_or_else(unknown)
 }
 
-/// Where a fit starts: a model, or the name of a way to find one.
+/// The start of a fit: a model, or the name of a method that finds one.
 #[derive(FromPyObject)]
 pub(crate) enum StartArgument<'py> {
     #[pyo3(transparent)]
@@ -106,7 +106,7 @@ pub(crate) enum StartArgument<'py> {
 }
 
 impl StartArgument<'_> {
-    /// The start for a family; a model of another family is refused.
+    /// Returns the start for a family; a model of another family is an error.
     pub(crate) fn start<F: Family>(&self) -> PyResult<Start<F>>
     where
         Mixture<F>: TryFrom<AnyMixture>,
@@ -114,7 +114,7 @@ impl StartArgument<'_> {
         match self {
             Self::Model(model) => {
                 let model = model.get().file.model.clone();
-                let other = format!("the first model is {}", model.kind());
+                let other = format!("the fit starts from a model of another family: {}", model.kind());
                 Ok(Start::Model(model.try_into().map_err(|_| PyValueError::new_err(other))?))
             }
             Self::Name(name) => start_named(name),
@@ -122,12 +122,12 @@ impl StartArgument<'_> {
     }
 }
 
-/// A way to find a first model, by the name it has in Python.
+/// Looks up a start by its name in Python.
 pub(crate) fn start_named<F: Family>(name: &str) -> PyResult<Start<F>> {
     match name {
         "fast-kmeans" => Ok(Start::KmeansPlusPlus),
         "paper" => Ok(Start::Random),
         "short-em" => Ok(Start::ShortEm),
-        _ => Err(PyValueError::new_err(format!("there is no start {name:?}"))),
+        _ => Err(PyValueError::new_err(format!("unknown start {name:?}"))),
     }
 }

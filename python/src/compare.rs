@@ -8,10 +8,9 @@ use pyo3::prelude::*;
 use crate::arguments::start_named;
 use crate::data::Matrix;
 use crate::failure::refused;
-
 use crate::watch::{Watch, supervised};
 
-/// What Python chooses about a comparison: a dictionary.
+/// The options of a comparison: a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PlanItems {
@@ -61,7 +60,7 @@ impl Watcher for Watch<'_> {
 /// The summary as JSON, and the name and text of each file that goes with it.
 type Published = (String, Vec<(String, String)>);
 
-/// Runs both algorithms; the listener hears how much is done.
+/// Runs both algorithms; the listener is called with the completed share.
 #[pyfunction]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -80,7 +79,7 @@ pub(crate) fn compare(
         let mut files = Files::new(rows.normalization().map_or(0.0, Normalization::ln_volume));
         let comparison = compare_rows(&rows, &plan, watch, |number, start| files.add(number, start))?;
         if comparison.starts.is_empty() {
-            // Stopped: what stopped it is raised.
+            // Stopped by an exception, which is raised.
             return Ok((String::new(), Vec::new()));
         }
         let summary = Summary::of(&comparison);

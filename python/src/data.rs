@@ -1,12 +1,11 @@
-//! Sees NumPy's arrays as rows, without copying.
+//! Views NumPy arrays as rows, without copying.
 
 use mixtura::{Error, Rows};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A matrix of rows: C-contiguous, in double or single precision. Anything else that NumPy can make such a matrix
-/// of is copied into one.
+/// A C-contiguous matrix of rows in double or single precision. Anything else that NumPy can convert is copied.
 pub(crate) enum Matrix<'py> {
     Double(PyReadonlyArray2<'py, f64>),
     Single(PyReadonlyArray2<'py, f32>),
@@ -31,7 +30,7 @@ impl<'py> FromPyObject<'_, 'py> for Matrix<'py> {
         let copied = numpy.call_method1("ascontiguousarray", (copied,))?;
         let Ok(array) = copied.extract::<PyReadonlyArray2<'py, f64>>() else {
             let shape = copied.getattr("shape")?.str()?;
-            return Err(PyValueError::new_err(format!("rows must be a matrix, not of shape {shape}")));
+            return Err(PyValueError::new_err(format!("the rows must be a matrix, not an array of shape {shape}")));
         };
         Ok(Self::Double(array))
     }
@@ -40,7 +39,7 @@ impl<'py> FromPyObject<'_, 'py> for Matrix<'py> {
 /// Weights of the rows.
 pub(crate) type Weights<'py> = Option<PyReadonlyArray1<'py, f64>>;
 
-/// A matrix and its weights as plain memory, which needs no interpreter.
+/// A matrix and its weights as slices, which can be used without the interpreter's lock.
 #[derive(Clone, Copy)]
 pub(crate) struct Data<'a> {
     values: Values<'a>,
@@ -56,7 +55,7 @@ enum Values<'a> {
 }
 
 impl Matrix<'_> {
-    /// The memory of a matrix and its weights.
+    /// Borrows the memory of the matrix and of its weights.
     pub(crate) fn data<'a>(&'a self, weights: Option<&'a PyReadonlyArray1<'_, f64>>) -> PyResult<Data<'a>> {
         let (values, n_columns) = match self {
             Self::Double(array) => (Values::Double(array.as_slice()?), array.shape()[1]),
@@ -67,12 +66,12 @@ impl Matrix<'_> {
 }
 
 impl<'a> Data<'a> {
-    /// The same with labels of the rows, if there are any.
+    /// Adds labels of the rows, if there are any.
     pub(crate) fn with_labels(self, labels: Option<&'a [u32]>) -> Self {
         Self { labels, ..self }
     }
 
-    /// The rows; refused if a value is not finite.
+    /// Returns the rows; an error if a value is not finite.
     pub(crate) fn rows(self) -> Result<Rows<'a>, Error> {
         let rows = match self.values {
             Values::Double(values) => Rows::from_slice(values, self.n_columns)?,

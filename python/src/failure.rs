@@ -1,4 +1,4 @@
-//! Turns what went wrong into Python's exceptions.
+//! Converts errors to Python exceptions.
 
 use pyo3::PyErr;
 use pyo3::create_exception;
@@ -8,10 +8,10 @@ create_exception!(
     mixtura._mixtura,
     Collapsed,
     PyValueError,
-    "A component has become singular, and nothing was allowed to keep it from that."
+    "A component has become singular, and no regularization prevents it."
 );
 
-/// What the library refused.
+/// Converts an error of the library.
 pub(crate) fn refused(error: mixtura::Error) -> PyErr {
     if matches!(error, mixtura::Error::NotPositiveDefinite { .. } | mixtura::Error::NotPositive { .. }) {
         return Collapsed::new_err(error.to_string());
@@ -19,7 +19,7 @@ pub(crate) fn refused(error: mixtura::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// What could not be read or written.
+/// Converts an error of reading or writing.
 pub(crate) fn not_read(error: mixtura_io::Error) -> PyErr {
     use mixtura_io::Error;
     let text = error.to_string();

@@ -1,11 +1,10 @@
-//! Fits models: whole fits as the command line has them, and single ones with the rules that Python's world
-//! expects.
+//! Fits models: complete fits as on the command line, and single ones with scikit-learn's stopping rules.
 
-use mixtura::driver::{Event, EventKind, Observer, Run, State, check_components};
+use mixtura::driver::{Evaluated, Event, EventKind, Observer, Problem, Termination};
 use mixtura::family::{Family, Floor, Outcome};
-use mixtura::pass::{Source, Threads};
 use mixtura::start::maximum_of_labels;
-use mixtura::{AnyMixture, Error, Fit, Mixture, Options, Start, with_family};
+use mixtura::sweep::Threads;
+use mixtura::{AnyMixture, Error, Fit, Mixture, Options, Source, Start, with_family};
 use mixtura_io::{FitRecord, ModelFile};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -13,20 +12,20 @@ use pyo3::prelude::*;
 use crate::arguments::{Task, kind};
 use crate::data::{Data, Matrix, Weights};
 use crate::failure::{Collapsed, refused};
-use crate::lagged::{COLLAPSED, Lag, go_lagged};
+use crate::lagged::{Lag, Telling};
 use crate::model::Model;
 use crate::watch::{Watch, supervised};
 
-/// Why a component of a normalised fit has one in the data's units.
+/// Why the components of a normalised fit can be mapped to the units of the data.
 const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refused";
 
-/// What a fit found: a dictionary.
+/// The result of a fit: a dictionary.
 #[derive(IntoPyObject)]
 pub(crate) struct Found {
     model: Model,
-    /// Mean log-likelihood that the fit ends with.
+    /// Mean log-likelihood at the end of the fit.
     likelihood: f64,
-    /// The same of the models on the way; empty for several restarts.
+    /// Mean log-likelihoods of all rounds; empty for several restarts.
     likelihoods: Vec<f64>,
     rounds: u64,
     /// Why it ended.
@@ -44,7 +43,7 @@ pub(crate) struct EventItem {
     count: u64,
 }
 
-/// Events as Python has them.
+/// Converts events for Python.
 pub(crate) fn items(events: &[Event]) -> Vec<EventItem> {
     let name = |kind: EventKind| serde_json::to_value(kind).ok()?.as_str().map(str::to_owned);
     let item = |event: &Event| EventItem {
@@ -57,30 +56,30 @@ pub(crate) fn items(events: &[Event]) -> Vec<EventItem> {
     events.iter().map(item).collect()
 }
 
-/// What `mixtura fit` does beside fitting: a dictionary.
+/// Options of `mixtura fit` that are not options of the fit itself: a dictionary.
 #[derive(FromPyObject, Clone, Copy)]
 #[pyo3(from_item_all)]
-pub(crate) struct Manners {
+pub(crate) struct FitOptions {
     /// Map each column to [0, 1] for the fit; the model stays in the data's units.
     normalize: bool,
-    /// Sort the components by weight, heaviest first.
+    /// Whether to sort the components by weight, heaviest first.
     sort: bool,
 }
 
-/// Fits a mixture as the command line does: all restarts, the best of them.
+/// Fits a mixture as the command line does: runs all restarts and returns the best.
 #[pyfunction]
-#[pyo3(signature = (task, manners, listener))]
+#[pyo3(signature = (task, fit_options, listener))]
 pub(crate) fn fit(
     py: Python<'_>,
     task: Task<'_>,
-    manners: Manners,
+    fit_options: FitOptions,
     listener: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Found> {
     let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
     with_family!(task.kind()?, F => {
         let start = task.start::<F>()?;
-        let wish = Wish { n_components, options: &options, manners };
-        let work = |watch: &Watch<'_>| whole(data, start, wish, watch);
+        let wanted = WholeFit { n_components, options: &options, fit_options };
+        let work = |watch: &Watch<'_>| whole(data, start, wanted, watch);
         let (fit, mut file) = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
         file.columns.clone_from(&task.columns);
         let record = file.fit.as_ref();
@@ -96,27 +95,27 @@ pub(crate) fn fit(
     })
 }
 
-/// What is wanted of a whole fit.
+/// The arguments of a complete fit.
 #[derive(Clone, Copy)]
-struct Wish<'a> {
+struct WholeFit<'a> {
     n_components: usize,
     options: &'a Options,
-    manners: Manners,
+    fit_options: FitOptions,
 }
 
-/// A fit, and its file: the model in the data's units, and what is recorded of it.
+/// Runs a complete fit; returns it with its model file, in the units of the data.
 fn whole<F: Family>(
     data: Data<'_>,
     start: Start<F>,
-    wish: Wish<'_>,
+    wanted: WholeFit<'_>,
     watch: &Watch<'_>,
 ) -> Result<(Fit<F>, ModelFile), Error>
 where
     AnyMixture: From<Mixture<F>>,
 {
-    let Wish { n_components, options, manners } = wish;
+    let WholeFit { n_components, options, fit_options } = wanted;
     let mut rows = data.rows()?;
-    if manners.normalize {
+    if fit_options.normalize {
         rows = rows.normalized()?;
     }
     let map = rows.normalization();
@@ -127,13 +126,13 @@ where
         }
         (start, _) => start,
     };
-    let engine = Threads::<F>::new(&rows)?.with_stop(|| watch.is_stopped());
-    let fit = mixtura::fit(&engine, n_components, &start, options, watch)?;
-    let file = ModelFile::of_fit(&fit, options, &rows, engine.summary())?;
-    Ok((fit, if manners.sort { file.sorted_by_weight() } else { file }))
+    let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_stopped()))?;
+    let fit = mixtura::fit(&source, n_components, &start, options, watch)?;
+    let file = ModelFile::of_fit(&fit, options, &rows, source.summary())?;
+    Ok((fit, if fit_options.sort { file.sorted_by_weight() } else { file }))
 }
 
-/// Fits once, from one start. Without a lag as the library does, whose answer has a likelihood of its own.
+/// Runs one fit from one start, with scikit-learn's stopping rule if there is a lag, otherwise with the library's.
 #[pyfunction]
 #[pyo3(signature = (task, restart, lag, listener))]
 pub(crate) fn fit_once(
@@ -147,18 +146,20 @@ pub(crate) fn fit_once(
     options.check().map_err(refused)?;
     with_family!(task.kind()?, F => {
         let start = task.start::<F>()?;
-        let work = |watch: &Watch<'_>| once(data, &start, n_components, &options, restart, lag, watch);
+        let job = Job { start, n_components, options: &options, restart, lag };
+        let work = |watch: &Watch<'_>| job.once(data, watch);
         let ended = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
-        if ended.reason == COLLAPSED {
+        if ended.termination == Termination::Collapsed {
             return Err(Collapsed::new_err("a component has collapsed"));
         }
-        let (model, likelihood) = ended.answer;
+        let Ended { model, likelihood, .. } = ended;
+        let (reason, has_converged) = (ended.termination.name(), ended.termination.has_converged());
         let record = FitRecord {
             algorithm: options.algorithm,
             seed: options.seed,
             rounds: ended.rounds,
-            converged: ended.has_converged,
-            reason: ended.reason.into(),
+            converged: has_converged,
+            reason: reason.into(),
             mean_log_likelihood: lag.is_none().then_some(likelihood),
             lower_bound: lag.filter(|_| ended.rounds > 0).map(|_| likelihood),
             rows: None,
@@ -174,58 +175,64 @@ pub(crate) fn fit_once(
             likelihood,
             likelihoods: ended.likelihoods,
             rounds: ended.rounds,
-            reason: ended.reason,
-            has_converged: ended.has_converged,
+            reason,
+            has_converged,
             events: items(&ended.events),
             model: Model { file: ModelFile { model: model.into(), columns: task.columns.clone(), fit: Some(record) } },
         })
     })
 }
 
-/// How one run ended.
-pub(crate) struct Ended<F: Family> {
-    pub(crate) answer: (Mixture<F>, f64),
-    pub(crate) likelihoods: Vec<f64>,
-    pub(crate) rounds: u64,
-    pub(crate) reason: &'static str,
-    pub(crate) has_converged: bool,
-    pub(crate) events: Vec<Event>,
-}
-
-fn once<F: Family>(
-    data: Data<'_>,
-    start: &Start<F>,
+/// What is wanted of one run.
+struct Job<'a, F: Family> {
+    start: Start<F>,
     n_components: usize,
-    options: &Options,
+    options: &'a Options,
     restart: u64,
     lag: Option<Lag>,
-    watch: &Watch<'_>,
-) -> Result<Ended<F>, Error> {
-    let rows = data.rows()?;
-    let engine = Threads::<F>::new(&rows)?;
-    F::check_size(n_components, rows.n_columns())?;
-    if !matches!(start, Start::Model(_)) {
-        check_components(&engine, n_components, start)?;
-    }
-    let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
-    let first = start.first_model(&engine, n_components, (options.seed, restart), &floor)?;
-    let mut run = Run::new(State::new(first, restart, floor));
-    if let Some(lag) = lag {
-        return go_lagged(run, &engine, options, lag, watch);
-    }
-    run.go(&engine, options, watch)?;
-    let (model, likelihood) = run.result();
-    Ok(Ended {
-        answer: (model.clone(), likelihood),
-        likelihoods: run.state().likelihoods.clone(),
-        rounds: run.state().round,
-        reason: run.termination().name(),
-        has_converged: run.termination().has_converged(),
-        events: run.state().events.clone(),
-    })
 }
 
-/// The components of labelled rows, and their shares of the weight; every label below K needs a row.
+/// How one run ended.
+struct Ended<F: Family> {
+    model: Mixture<F>,
+    likelihood: f64,
+    likelihoods: Vec<f64>,
+    rounds: u64,
+    termination: Termination,
+    events: Vec<Event>,
+}
+
+impl<F: Family> Job<'_, F> {
+    fn once(self, data: Data<'_>, watch: &Watch<'_>) -> Result<Ended<F>, Error> {
+        let rows = data.rows()?;
+        let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+        let mut problem = Problem::new(&source, self.n_components, self.start, self.options.clone())?;
+        let telling = self.lag.map(|lag| Telling::new(watch, lag));
+        if let Some(lag) = self.lag {
+            problem = problem.with_rule(lag.rule(self.options));
+        }
+        let mut run = problem.run(self.restart)?;
+        run.go(&problem, telling.as_ref().map_or(watch as &dyn Observer, |telling| telling))?;
+        let Evaluated { model, mean_ln_likelihood } =
+            problem.in_data_coordinates(&run).expect("invariant: the run has ended");
+        let likelihoods =
+            self.lag.map_or_else(|| run.state().likelihoods.clone(), |lag| lag.likelihoods(&run.state().likelihoods));
+        let likelihood = match self.lag {
+            None => mean_ln_likelihood,
+            Some(lag) => likelihoods.last().copied().unwrap_or(lag.previous()),
+        };
+        Ok(Ended {
+            model,
+            likelihood,
+            likelihoods,
+            rounds: run.state().round,
+            termination: run.termination().expect("invariant: the run has ended"),
+            events: run.state().events.clone(),
+        })
+    }
+}
+
+/// Estimates the components of labelled rows and their weights; every label below K needs a row.
 #[pyfunction]
 #[pyo3(signature = (data, weights, labels, n_components, family, structure, ridge, n_threads))]
 #[expect(clippy::too_many_arguments, reason = "the other side of a call that is written once, in Python")]
@@ -242,24 +249,25 @@ pub(crate) fn of_labels(
 ) -> PyResult<Model> {
     let (data, labels) = (data.data(weights.as_ref())?, labels.as_slice()?);
     with_family!(kind(family, structure)?, F => {
-        let work = |_: &Watch<'_>| labelled::<F>(data, labels, n_components, ridge);
+        let work = |watch: &Watch<'_>| labelled::<F>(data, labels, n_components, ridge, watch);
         let model = supervised(py, n_threads, None, work)?.map_err(refused)?;
         let model = model.ok_or_else(|| Collapsed::new_err("a component has collapsed"))?;
         Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
     })
 }
 
-/// None if the rows of a label have a singular covariance.
+/// Returns None if the rows of a label have a singular covariance.
 fn labelled<F: Family>(
     data: Data<'_>,
     labels: &[u32],
     n_components: usize,
     ridge: f64,
+    watch: &Watch<'_>,
 ) -> Result<Option<Mixture<F>>, Error> {
     let rows = data.rows()?.with_labels(labels)?;
-    let engine = Threads::<F>::new(&rows)?;
-    let floor = Floor::new(engine.summary(), 0.0, ridge);
-    let (model, outcomes) = maximum_of_labels(&engine, n_components, &floor)?;
+    let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+    let floor = Floor::of::<F>(source.summary(), 0.0, ridge);
+    let (model, outcomes) = maximum_of_labels(&source, n_components, &floor)?;
     let is_singular = |outcome: &Outcome| matches!(outcome, Outcome::Kept | Outcome::Uncorrelated);
     Ok((!outcomes.iter().any(is_singular)).then_some(model))
 }

@@ -1,6 +1,5 @@
-//! Lends Python the loops of k-means; `mixtura/_kmeans.py` has its rules and its draws.
+//! The loops of k-means over rows; `mixtura/_kmeans.py` has its rules and draws.
 
-use mixtura::driver::Observer;
 use mixtura::start::kmeans::{self, Limits, Pause, Real, Rounds};
 use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
 use pyo3::prelude::*;
@@ -9,7 +8,7 @@ use crate::failure::refused;
 use crate::pool::Lease;
 use crate::watch::{Watch, supervised};
 
-/// Rows, what is subtracted from them, their weights: a tuple of arrays of the same precision.
+/// Rows, the offset subtracted from them, and their weights: a tuple of arrays of the same precision.
 #[derive(FromPyObject)]
 pub(crate) enum Points<'py> {
     Double(PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, Option<PyReadonlyArray1<'py, f64>>),
@@ -44,7 +43,7 @@ fn view<'a, T: Real + Element>(
     kmeans::Points::new(values.as_slice()?, offset.as_slice()?, weights).map_err(refused)
 }
 
-/// Runs one sweep over the rows on a pool of threads, without the interpreter.
+/// Runs one sweep over the rows on a pool of threads, with the interpreter's lock released.
 fn swept<R: Send>(
     py: Python<'_>,
     n_threads: Option<usize>,
@@ -54,7 +53,7 @@ fn swept<R: Send>(
     py.detach(|| pool.install(sweep)).map_err(refused)
 }
 
-/// Squared distances from each centre, at most the closest so far; into a matrix with a row for each centre.
+/// Computes squared distances from each centre, at most those from the closest so far, with a row for each centre.
 #[pyfunction]
 #[pyo3(signature = (points, centres, closest, out, n_threads))]
 pub(crate) fn kmeans_distances(
@@ -75,12 +74,28 @@ pub(crate) fn kmeans_distances(
         let mut out_array = out.extract::<PyReadwriteArray2<'_, T>>()?;
         let (centres, out_values) = (centres.as_slice()?, out_array.as_slice_mut()?);
         let closest = closest.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
-        swept(out.py(), n_threads, || points.distances_into(centres, closest, out_values))
+        let (n_rows, n_columns) = (points.n_rows(), points.n_columns());
+        let n_centres = out_values.len() / n_rows;
+        let work = |watch: &Watch<'_>| {
+            for range in watch.pieces(n_rows, n_centres * n_columns) {
+                if range.len() == n_rows {
+                    return points.distances_into(centres, closest, out_values);
+                }
+                let mut piece = vec![T::default(); n_centres * range.len()];
+                let closest = closest.map(|closest| &closest[range.clone()]);
+                points.rows(range.clone()).distances_into(centres, closest, &mut piece)?;
+                for (out, piece) in out_values.chunks_exact_mut(n_rows).zip(piece.chunks_exact(range.len())) {
+                    out[range.clone()].copy_from_slice(piece);
+                }
+            }
+            Ok(())
+        };
+        supervised(out.py(), n_threads, None, work)?.map_err(refused)
     }
     with_points!(points, given => run(&given, &centres, closest, &out, n_threads))
 }
 
-/// Labels rows with their nearest centres, in place: how many labels changed, and which rows are tied.
+/// Labels rows with their nearest centres, in place; returns how many labels changed, and which rows are tied.
 #[pyfunction]
 #[pyo3(signature = (points, centres, norms, labels, n_threads))]
 pub(crate) fn kmeans_assign<'py>(
@@ -92,11 +107,23 @@ pub(crate) fn kmeans_assign<'py>(
     n_threads: Option<usize>,
 ) -> PyResult<(usize, Bound<'py, PyArray1<usize>>)> {
     let (centres, norms, labels) = (centres.as_slice()?, norms.as_slice()?, labels.as_slice_mut()?);
-    let assigned = with_points!(points, given => swept(py, n_threads, || given.assign(centres, norms, labels)))?;
-    Ok((assigned.n_changed, assigned.tied.into_pyarray(py)))
+    let (n_changed, tied) = with_points!(points, given => {
+        let cost_of_row = norms.len() * given.n_columns();
+        let work = |watch: &Watch<'_>| {
+            let (mut n_changed, mut tied) = (0, Vec::new());
+            for range in watch.pieces(given.n_rows(), cost_of_row) {
+                let found = given.rows(range.clone()).assign(centres, norms, &mut labels[range.clone()])?;
+                n_changed += found.n_changed;
+                tied.extend(found.tied.into_iter().map(|row| range.start + row));
+            }
+            Ok((n_changed, tied))
+        };
+        supervised(py, n_threads, None, work)?.map_err(refused)?
+    });
+    Ok((n_changed, tied.into_pyarray(py)))
 }
 
-/// Sums of the points of each cluster, row after row, and their weights; into arrays of the precision of the data.
+/// Computes the sums of the points of each cluster, row by row, and their weights, in the precision of the data.
 #[pyfunction]
 #[pyo3(signature = (points, labels, sums, weights, n_threads))]
 pub(crate) fn kmeans_sums(
@@ -140,10 +167,11 @@ impl KmeansRounds {
     ) -> PyResult<Self> {
         let given = view(&points.0, &points.1, points.2.as_ref())?;
         let (centres, labels) = (centres.as_slice()?, labels.as_slice()?);
-        Ok(Self { rounds: swept(py, n_threads, || Rounds::new(&given, centres, labels))? })
+        let work = |watch: &Watch<'_>| Rounds::new(&given, centres, labels, || watch.is_abandoned());
+        Ok(Self { rounds: supervised(py, n_threads, None, work)?.map_err(refused)? })
     }
 
-    /// Goes on, in place: ("done", …), ("tied", rows that `settle` is to be told the labels of) or ("uncertain", …).
+    /// Runs rounds, in place; returns ("done", …), ("tied", rows whose labels `settle` needs) or ("uncertain", …).
     fn go<'py>(
         &mut self,
         py: Python<'py>,
@@ -155,17 +183,17 @@ impl KmeansRounds {
         let given = view(&points.0, &points.1, points.2.as_ref())?;
         let limits = Limits { n_rounds: limits.0, tolerance: limits.1 };
         let (rounds, labels) = (&mut self.rounds, labels.as_slice_mut()?);
-        let work = |watch: &Watch<'_>| rounds.go(&given, labels, limits, || watch.is_stopped());
+        let work = |watch: &Watch<'_>| rounds.go(&given, labels, limits, || watch.is_abandoned());
         let (name, tied) = match supervised(py, n_threads, None, work)?.map_err(refused)? {
             Pause::Done => ("done", Vec::new()),
             Pause::Tied(tied) => ("tied", tied),
-            // Stopped only by an exception, which has been raised.
+            // Only an exception stops it, and that has been raised.
             Pause::Uncertain | Pause::Stopped => ("uncertain", Vec::new()),
         };
         Ok((name, tied.into_pyarray(py)))
     }
 
-    /// Ends a round with the labels of its tied rows, in place; true if it was the last.
+    /// Ends a round with the labels of its tied rows, in place; returns whether it was the last.
     fn settle(
         &mut self,
         points: Doubles<'_>,

@@ -1,74 +1,73 @@
-//! Ends fits as scikit-learn does: by the likelihood before an update, keeping the last one.
+//! scikit-learn's stopping rule: the likelihood before an update decides, and the update is kept.
 
-use mixtura::driver::{Event, EventKind, Observer, Quiet, Run, State};
-use mixtura::family::Family;
-use mixtura::pass::Threads;
-use mixtura::{Error, Options};
+use std::sync::Mutex;
+
+use mixtura::Options;
+use mixtura::driver::{Lagged, Observer};
 use pyo3::prelude::*;
 
-use crate::fit::Ended;
 use crate::watch::Watch;
 
-/// The reason of a fit that came to a singular component and was not to repair it.
-pub(crate) const COLLAPSED: &str = "collapsed";
-
-/// How a fit ends if the likelihood of a model is not waited for: a round's change is that of the models before
-/// its update, and the last update is kept.
+/// What Python says about the rule: a dictionary.
 #[derive(FromPyObject, Clone, Copy)]
 #[pyo3(from_item_all)]
 pub(crate) struct Lag {
     /// The likelihood that the first one is compared with.
     previous: f64,
-    /// What the weights of the first model lacked to 1, as a logarithm.
+    /// Logarithm of the sum of the first model's weights, which may not be 1.
     ln_weight: f64,
 }
 
-/// The one loop with the lagged rule.
-pub(crate) fn go_lagged<F: Family>(
-    mut run: Run<F>,
-    engine: &Threads<'_, F>,
-    options: &Options,
-    lag: Lag,
-    watch: &Watch<'_>,
-) -> Result<Ended<F>, Error> {
-    let endless = Options { tolerance: 0.0, ..options.clone() };
-    let (mut likelihoods, mut previous) = (Vec::new(), lag.previous);
-    let (mut reason, mut has_converged) = ("round-limit", false);
-    for round in 1..=options.rounds {
-        run.step(engine, &endless, &Quiet)?;
-        if is_collapse(&run.state().events, options) {
-            reason = COLLAPSED;
-            break;
-        }
-        // A component that was just moved has to be fitted before it can be part of an answer.
-        let is_moved = |event: &Event| event.kind == EventKind::Reseeded && event.last == round;
-        let is_reseeded = run.state().events.iter().any(is_moved);
-        let ln_weight = if round == 1 { lag.ln_weight } else { 0.0 };
-        let likelihood = run.state().likelihoods.last().copied().unwrap_or(f64::NAN) + ln_weight;
-        likelihoods.push(likelihood);
-        watch.tell(run.state().restart, round, likelihood);
-        let change = likelihood - std::mem::replace(&mut previous, likelihood);
-        if change.abs() < options.tolerance && !is_reseeded {
-            (reason, has_converged) = ("converged", true);
-            break;
-        }
-        if watch.is_stopped() {
-            reason = "interrupted";
-            break;
+impl Lag {
+    /// The rule. Only a floor keeps a covariance from becoming singular; only a floor or a ridge keeps a component
+    /// from losing its last row.
+    pub(crate) fn rule(self, options: &Options) -> Lagged {
+        Lagged {
+            tolerance: options.tolerance,
+            previous: self.previous,
+            first_excess: self.ln_weight,
+            refuses_singular: options.regularization == 0.0,
+            refuses_empty: options.regularization == 0.0 && options.ridge == 0.0,
         }
     }
-    let State { model, round, events, .. } = run.state();
-    let (answer, rounds, events) = ((model.clone(), previous), *round, events.clone());
-    Ok(Ended { answer, likelihoods, rounds, reason, has_converged, events })
+
+    /// The likelihood that the first one is compared with.
+    pub(crate) fn previous(self) -> f64 {
+        self.previous
+    }
+
+    /// Likelihoods as scikit-learn has them.
+    pub(crate) fn likelihoods(self, likelihoods: &[f64]) -> Vec<f64> {
+        let excess = |round| if round == 0 { self.ln_weight } else { 0.0 };
+        likelihoods.iter().enumerate().map(|(round, likelihood)| likelihood + excess(round)).collect()
+    }
 }
 
-/// Whether a component is lost: nothing keeps a singular covariance from being so but a floor, and nothing keeps a
-/// component from its last row but a floor or a ridge.
-fn is_collapse(events: &[Event], options: &Options) -> bool {
-    let is_lost = |kind| match kind {
-        EventKind::CovarianceKept | EventKind::CorrelationsDropped => options.regularization == 0.0,
-        EventKind::ParametersKept | EventKind::Reseeded => options.regularization == 0.0 && options.ridge == 0.0,
-        _ => false,
-    };
-    events.iter().any(|event| is_lost(event.kind))
+/// Tells Python of a round after its update, with the likelihood from before it.
+pub(crate) struct Telling<'a> {
+    watch: &'a Watch<'a>,
+    lag: Lag,
+    likelihood: Mutex<f64>,
+}
+
+impl<'a> Telling<'a> {
+    pub(crate) fn new(watch: &'a Watch<'a>, lag: Lag) -> Self {
+        Self { watch, lag, likelihood: Mutex::new(f64::NAN) }
+    }
+}
+
+impl Observer for Telling<'_> {
+    fn evaluated(&self, _restart: u64, round: u64, mean_ln_likelihood: f64) {
+        let excess = if round == 0 { self.lag.ln_weight } else { 0.0 };
+        *self.likelihood.lock().expect("invariant: one thread observes") = mean_ln_likelihood + excess;
+    }
+
+    fn updated(&self, restart: u64, round: u64, _n_repairs: u64) {
+        let likelihood = *self.likelihood.lock().expect("invariant: one thread observes");
+        self.watch.tell(restart, round, likelihood);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.watch.is_stopped()
+    }
 }

@@ -1,9 +1,8 @@
-//! Lets Python use mixtura: arrays in, models and arrays out.
+//! The compiled part of the Python package: takes arrays, returns models and arrays.
 //!
-//! What estimators are like is told in Python, in the folder `mixtura` beside this one; here is what is worth
-//! doing fast.
+//! The estimators are written in Python, in the folder `mixtura` next to this one.
 
-#![allow(clippy::needless_pass_by_value, reason = "what comes from Python is handed over")]
+#![allow(clippy::needless_pass_by_value, reason = "arguments from Python are owned")]
 
 mod arguments;
 mod compare;

@@ -1,10 +1,11 @@
-//! Is a model as Python holds it, with what can be asked of it.
+//! The class `Model`, and functions that create or evaluate models.
 
 use std::path::PathBuf;
 
 use mixtura::family::Family;
 use mixtura::generate::{Artificial, Balance};
-use mixtura::{AnyMixture, Mixture, with_family, with_mixture};
+use mixtura::sweep::Threads;
+use mixtura::{AnyMixture, Mixture, Source, with_family, with_mixture};
 use mixtura_io::{BoundsReport, Certainty, FitRecord, ModelFile};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -16,7 +17,7 @@ use crate::data::Matrix;
 use crate::failure::{not_read, refused};
 use crate::watch::{Watch, supervised};
 
-/// A mixture of any family, the names of its columns, and how it came about. It does not change.
+/// An immutable mixture of any family, with the names of its columns and a record of how it was fitted.
 #[pyclass(frozen, module = "mixtura._mixtura")]
 #[derive(Clone)]
 pub(crate) struct Model {
@@ -30,12 +31,12 @@ type Labelled<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
 
 #[pymethods]
 impl Model {
-    /// A model of given parameters, in the order and shapes that model files have.
+    /// Creates a model from its parameters, in the order and shapes of model files.
     ///
     /// Parameters
     /// ----------
     /// family : str
-    ///     The name in model files: "gaussian" or "poisson".
+    ///     Its name in model files: "gaussian" or "poisson".
     /// structure : str
     ///     The name of the covariance structure in model files, such as "full" or "diagonal".
     /// weights : array of shape (n_components,)
@@ -43,7 +44,7 @@ impl Model {
     /// parameters : list of arrays
     ///     Means and covariances, or rates.
     /// columns : list of str
-    ///     Names of the columns; empty if they have none.
+    ///     Names of the columns, or an empty list.
     #[staticmethod]
     fn from_parameters(
         family: &str,
@@ -70,7 +71,7 @@ impl Model {
         Ok(Self { file: ModelFile { model, columns, fit: None } })
     }
 
-    /// The model of a fitted `sklearn.mixture.GaussianMixture`, or of an estimator of ours.
+    /// Returns the model of a fitted `sklearn.mixture.GaussianMixture` or of an estimator of mixtura.
     ///
     /// Parameters
     /// ----------
@@ -82,12 +83,12 @@ impl Model {
         Ok(made.cast::<Self>()?.get().clone())
     }
 
-    /// The same model with names for its columns.
+    /// Returns the same model with other names for its columns.
     ///
     /// Parameters
     /// ----------
     /// columns : list of str
-    ///     The names, one for each column; empty for none.
+    ///     One name for each column, or an empty list.
     fn with_columns(&self, columns: Vec<String>) -> PyResult<Self> {
         if !columns.is_empty() && columns.len() != self.file.model.n_columns() {
             let text = format!("{} names for {} columns", columns.len(), self.file.model.n_columns());
@@ -101,7 +102,7 @@ impl Model {
     /// Parameters
     /// ----------
     /// path : path
-    ///     The file, JSON.
+    ///     The JSON file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Ok(Self { file: ModelFile::read(&path).map_err(not_read)? })
@@ -112,23 +113,23 @@ impl Model {
     /// Parameters
     /// ----------
     /// text : str
-    ///     The text, JSON.
+    ///     The JSON text.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         Ok(Self { file: ModelFile::from_json(text, "the model").map_err(not_read)? })
     }
 
-    /// The text of a model file.
+    /// Returns the text of a model file.
     fn to_json(&self) -> String {
         self.file.to_json()
     }
 
-    /// Writes a model file, whole or not at all.
+    /// Writes a model file, completely or not at all.
     ///
     /// Parameters
     /// ----------
     /// path : path
-    ///     The file, JSON.
+    ///     The JSON file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| mixtura_io::write_file(&path, self.to_json().as_bytes())).map_err(not_read)
     }
@@ -163,7 +164,7 @@ impl Model {
         self.file.columns.clone()
     }
 
-    /// How it was fitted, as JSON; none if that is not known.
+    /// How the model was fitted, as JSON; None if it is not known.
     #[getter]
     fn fit_record(&self) -> Option<String> {
         let text = |record: &FitRecord| serde_json::to_string(record).expect("invariant: a record is plain data");
@@ -176,14 +177,14 @@ impl Model {
         PyArray1::from_slice(py, self.file.model.weights())
     }
 
-    /// Means of the components, whatever their family: K × D.
+    /// Means of the components, of whichever family: an array of shape (K, D).
     #[getter]
     fn centres<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let model = &self.file.model;
         model.centres().into_pyarray(py).reshape([model.n_components(), model.n_columns()])
     }
 
-    /// Names and values of the parameters, as model files have them.
+    /// Names and values of the parameters, as in model files.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Named<'py>> {
         let (k, d) = (self.file.model.n_components(), self.file.model.n_columns());
@@ -200,14 +201,14 @@ impl Model {
         with_mixture!(&self.file.model, model => model.n_free_parameters())
     }
 
-    /// The most probable component of each row.
+    /// Returns the most probable component of each row.
     ///
     /// Parameters
     /// ----------
     /// data : array of shape (n_rows, n_columns)
-    ///     The rows; float64 or float32 in C order are read where they are.
+    ///     The rows; float64 and float32 arrays in C order are not copied.
     /// n_threads : int or None
-    ///     Number of threads; None for all. Changes no bit of the result.
+    ///     Number of threads; None for all. The result is the same, bit for bit, for any number.
     #[pyo3(signature = (data, n_threads = None))]
     fn predict<'py>(
         &self,
@@ -218,20 +219,20 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels(&rows, range))
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels_in(&rows, range))
         };
         let labels = supervised(py, n_threads, None, work)?.map_err(refused)?;
         Ok(labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
     }
 
-    /// The posterior of every component for each row.
+    /// Returns the posterior probability of every component for each row.
     ///
     /// Parameters
     /// ----------
     /// data : array of shape (n_rows, n_columns)
-    ///     The rows; float64 or float32 in C order are read where they are.
+    ///     The rows; float64 and float32 arrays in C order are not copied.
     /// n_threads : int or None
-    ///     Number of threads; None for all. Changes no bit of the result.
+    ///     Number of threads; None for all. The result is the same, bit for bit, for any number.
     #[pyo3(signature = (data, n_threads = None))]
     fn predict_proba<'py>(
         &self,
@@ -242,21 +243,21 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            let piece = |range| self.file.model.posteriors(&rows, range);
+            let piece = |range| self.file.model.posteriors_in(&rows, range);
             Ok((rows.n_rows(), watch.in_pieces(rows.n_rows(), self.cost_of_row(), piece)?))
         };
         let (n_rows, posteriors) = supervised(py, n_threads, None, work)?.map_err(refused)?;
         posteriors.into_pyarray(py).reshape([n_rows, self.file.model.n_components()])
     }
 
-    /// The log-density of each row, in nats.
+    /// Returns the log-density of each row, in nats.
     ///
     /// Parameters
     /// ----------
     /// data : array of shape (n_rows, n_columns)
-    ///     The rows; float64 or float32 in C order are read where they are.
+    ///     The rows; float64 and float32 arrays in C order are not copied.
     /// n_threads : int or None
-    ///     Number of threads; None for all. Changes no bit of the result.
+    ///     Number of threads; None for all. The result is the same, bit for bit, for any number.
     #[pyo3(signature = (data, n_threads = None))]
     fn score_samples<'py>(
         &self,
@@ -267,21 +268,21 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities(&rows, range))
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities_in(&rows, range))
         };
         Ok(supervised(py, n_threads, None, work)?.map_err(refused)?.into_pyarray(py))
     }
 
-    /// Mean and total log-likelihood of all rows, AIC, BIC and ICL.
+    /// Returns mean and total log-likelihood of all rows, AIC, BIC and ICL.
     ///
     /// Parameters
     /// ----------
     /// data : array of shape (n_rows, n_columns)
-    ///     The rows; float64 or float32 in C order are read where they are.
+    ///     The rows; float64 and float32 arrays in C order are not copied.
     /// weights : array of shape (n_rows,), optional
-    ///     How much each row counts.
+    ///     Weight of each row.
     /// n_threads : int or None
-    ///     Number of threads; None for all. Changes no bit of the result.
+    ///     Number of threads; None for all. The result is the same, bit for bit, for any number.
     #[pyo3(signature = (data, weights = None, n_threads = None))]
     fn score(
         &self,
@@ -291,21 +292,26 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<(f64, f64, f64, f64, f64)> {
         let data = data.data(weights.as_ref())?;
-        let work = |_: &Watch<'_>| self.file.model.score(&data.rows()?);
+        let work = |watch: &Watch<'_>| {
+            let rows = data.rows()?;
+            with_mixture!(&self.file.model, model => {
+                model.score_with(&Threads::new(&rows).with_stop(|| watch.is_abandoned()))
+            })
+        };
         let score = supervised(py, n_threads, None, work)?.map_err(refused)?;
-        Ok((score.mean_log_likelihood, score.log_likelihood, score.aic, score.bic, score.icl))
+        Ok((score.mean_ln_likelihood, score.ln_likelihood, score.aic, score.bic, score.icl))
     }
 
-    /// Draws rows, and tells the component of each.
+    /// Draws rows, and returns them with the component of each.
     ///
     /// Parameters
     /// ----------
     /// n_rows : int
-    ///     How many.
+    ///     Number of rows.
     /// seed : int
-    ///     Seed of the draws; fewer rows are the beginning of more.
+    ///     Seed of the draws; a smaller sample is the beginning of a larger one.
     /// n_threads : int or None
-    ///     Number of threads; None for all. Changes no bit of the result.
+    ///     Number of threads; None for all. The result is the same, bit for bit, for any number.
     #[pyo3(signature = (n_rows, seed = 0, n_threads = None))]
     fn sample<'py>(
         &self,
@@ -334,14 +340,14 @@ impl Model {
 }
 
 impl Model {
-    /// Multiply-adds for each row that is evaluated, at most.
+    /// Upper bound on the multiply-adds per evaluated row.
     fn cost_of_row(&self) -> usize {
         let (n_components, n_columns) = (self.file.model.n_components(), self.file.model.n_columns());
         n_components * (n_columns + 1) * (n_columns + 1)
     }
 }
 
-/// An artificial mixture as in the paper.
+/// Creates an artificial mixture like those of the paper.
 #[pyfunction]
 pub(crate) fn generate(
     py: Python<'_>,
@@ -353,11 +359,12 @@ pub(crate) fn generate(
 ) -> PyResult<Model> {
     let balance = if is_balanced { Balance::Balanced } else { Balance::Unbalanced };
     let artificial = Artificial { n_columns, n_components, separation, balance };
-    let model = supervised(py, None, None, |_| artificial.mixture(seed))?.map_err(refused)?;
+    let model = supervised(py, None, None, |watch| artificial.mixture_unless(seed, || watch.is_abandoned()))?
+        .map_err(refused)?;
     Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
 }
 
-/// How far one update of SEM can be from EM's, as the JSON of `mixtura bounds`.
+/// Bounds the distance of one SEM update from the EM update, as the JSON of `mixtura bounds`.
 #[pyfunction]
 pub(crate) fn bounds(
     py: Python<'_>,
@@ -371,10 +378,11 @@ pub(crate) fn bounds(
     let data = data.data(None)?;
     let each = delta.map(Certainty::Each);
     let certainty = each.or(confidence.map(Certainty::All)).unwrap_or_default();
-    let work = |_: &Watch<'_>| {
+    let work = |watch: &Watch<'_>| {
         let rows = data.rows()?;
         Ok(with_mixture!(&model.file.model, model => {
-            BoundsReport::measure(model, &rows, certainty, within)?.to_json().to_string()
+            let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+            BoundsReport::measure_source(model, &source, certainty, within)?.to_json().to_string()
         }))
     };
     supervised(py, n_threads, None, work)?.map_err(refused)

@@ -1,9 +1,9 @@
-//! Learns from batches of rows.
+//! Updates models with batches of rows.
 
-use mixtura::driver::{Event, Gains, Online as Learning};
-use mixtura::family::{Family, Floor};
-use mixtura::pass::{Source, Threads};
-use mixtura::{AnyMixture, Error, Mixture, Options, Start, with_family};
+use mixtura::driver::{Event, Gains, Online as Learning, Problem};
+use mixtura::family::Family;
+use mixtura::sweep::Threads;
+use mixtura::{AnyMixture, Error, Mixture, Options, Source, Start, with_family};
 use mixtura_io::ModelFile;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -26,20 +26,23 @@ pub(crate) struct Online {
 
 /// A mixture of some family that learns.
 trait Learner: Send + Sync {
-    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains) -> Result<f64, Error>;
+    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains, watch: &Watch<'_>) -> Result<f64, Error>;
     fn model(&self) -> AnyMixture;
     fn n_batches(&self) -> u64;
     fn events(&self) -> &[Event];
     fn to_json(&self) -> String;
+    fn copied(&self) -> Box<dyn Learner>;
 }
 
 impl<F: Family> Learner for Learning<F>
 where
     AnyMixture: From<Mixture<F>>,
 {
-    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains) -> Result<f64, Error> {
+    fn learn(&mut self, data: Data<'_>, options: &Options, gains: &Gains, watch: &Watch<'_>) -> Result<f64, Error> {
         let rows = data.rows()?;
-        Learning::learn(self, &Threads::<F>::new(&rows)?, options, gains)
+        let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+        // Nothing changes before the pass is complete, so a batch that is interrupted leaves no trace.
+        Learning::learn(self, &source, options, gains)
     }
 
     fn model(&self) -> AnyMixture {
@@ -57,21 +60,25 @@ where
     fn to_json(&self) -> String {
         serde_json::to_string(self).expect("invariant: statistics are finite numbers")
     }
+
+    fn copied(&self) -> Box<dyn Learner> {
+        Box::new(self.clone())
+    }
 }
 
-/// How much batches count: a dictionary.
+/// Step sizes: a dictionary.
 #[derive(FromPyObject, Clone, Copy)]
 #[pyo3(from_item_all)]
 pub(crate) struct Steps {
     decay: f64,
     offset: f64,
-    /// What the batch weighs, in batches of the usual size.
+    /// Weight of the batch, relative to the usual batch.
     share: f64,
 }
 
 impl Steps {
-    /// The gain of a batch of the usual size is γ = (t + offset)^−decay. One that weighs r of them replaces what they
-    /// would, one after the other: 1 − (1 − γ)^r, told as the decay and the offset that give this number for batch t.
+    /// A batch of the usual size has γ = (t + offset)^−decay. One that weighs r times as much has 1 − (1 − γ)^r, as r
+    /// usual batches in a row; returned as the decay and offset that give this number for batch t.
     fn of_batch(self, batch: u64) -> Gains {
         let usual = Gains { decay: self.decay, offset: self.offset };
         let gain = -f64::exp_m1(self.share * f64::ln_1p(-usual.gain(batch)));
@@ -90,14 +97,15 @@ fn begun<F: Family>(
     n_components: usize,
     options: &Options,
     n_batches: u64,
+    watch: &Watch<'_>,
 ) -> Result<Box<dyn Learner>, Error>
 where
     AnyMixture: From<Mixture<F>>,
 {
     let rows = data.rows()?;
-    let engine = Threads::<F>::new(&rows)?;
-    let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
-    let first = start.first_model(&engine, n_components, (options.seed, 0), &floor)?;
+    let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+    let problem = Problem::new(&source, n_components, start.clone(), options.clone())?;
+    let (first, floor) = (problem.first_model(0)?, problem.floor().clone());
     Ok(Box::new(match n_batches {
         0 => Learning::new(first, floor),
         n => Learning::resumed(first, floor, n),
@@ -106,21 +114,21 @@ where
 
 #[pymethods]
 impl Online {
-    /// Before the first batch, which the least spread is taken from; or, after so many batches, with a model that
-    /// they gave.
+    /// Starts before the first batch, whose spread sets the smallest variance; or continues from a model after
+    /// `n_batches` batches.
     #[new]
     #[pyo3(signature = (task, n_batches = 0))]
     fn new(py: Python<'_>, task: Task<'_>, n_batches: u64) -> PyResult<Self> {
         let (data, options, n_components) = (task.data()?, task.settings.options()?, task.n_components);
         let learner = with_family!(task.kind()?, F => {
             let start = task.start::<F>()?;
-            let work = |_: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches);
+            let work = |watch: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches, watch);
             supervised(py, task.settings.n_threads, None, work)?.map_err(refused)?
         });
         Ok(Self { family: task.family, structure: task.structure, learner })
     }
 
-    /// Learns from a batch; returns its mean log-likelihood under the model as it was.
+    /// Updates the model with a batch; returns the mean log-likelihood of the batch before the update.
     fn learn(
         &mut self,
         py: Python<'_>,
@@ -130,31 +138,34 @@ impl Online {
         gains: Steps,
     ) -> PyResult<f64> {
         let (data, options) = (data.data(weights.as_ref())?, settings.options()?);
-        let learner = &mut self.learner;
-        let gains = gains.of_batch(learner.n_batches() + 1);
-        let work = |_: &Watch<'_>| learner.learn(data, &options, &gains);
-        supervised(py, settings.n_threads, None, work)?.map_err(refused)
+        let gains = gains.of_batch(self.learner.n_batches() + 1);
+        // A copy: Ctrl-C may come when the batch is complete, but before that is known here.
+        let mut learner = self.learner.copied();
+        let work = |watch: &Watch<'_>| learner.learn(data, &options, &gains, watch);
+        let likelihood = supervised(py, settings.n_threads, None, work)?.map_err(refused)?;
+        self.learner = learner;
+        Ok(likelihood)
     }
 
-    /// The model so far.
+    /// The current model.
     #[getter]
     fn model(&self) -> Model {
         Model { file: ModelFile { model: self.learner.model(), columns: Vec::new(), fit: None } }
     }
 
-    /// Batches gone through.
+    /// Number of batches so far.
     #[getter]
     fn n_batches(&self) -> u64 {
         self.learner.n_batches()
     }
 
-    /// What happened on the way.
+    /// Events so far.
     #[getter]
     fn events(&self) -> Vec<EventItem> {
         items(self.learner.events())
     }
 
-    /// What `to_json` gave, to go on from.
+    /// Restores a learner from the text of `__reduce__`.
     #[staticmethod]
     fn from_json(family: String, structure: String, text: &str) -> PyResult<Self> {
         let learner: Box<dyn Learner> = with_family!(kind(&family, &structure)?, F => {

@@ -1,4 +1,4 @@
-//! Lends pools of threads: each to one task at a time, anew in each process.
+//! Lends thread pools, each to one task at a time; forked processes get new ones.
 
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,12 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// So many threads can be had anywhere; more only where the machine has as many.
+/// Up to this many threads are always allowed; more only on machines with as many cores.
 const MANY_THREADS: usize = 64;
-/// Idle pools that are kept for later.
+/// Number of idle pools that are kept for later.
 const MOST_IDLE: usize = 4;
 
-/// Pools that nobody uses now.
+/// Pools that are not in use.
 static IDLE: Mutex<Vec<Pool>> = Mutex::new(Vec::new());
 
 struct Pool {
@@ -22,16 +22,16 @@ struct Pool {
     threads: ThreadPool,
 }
 
-/// A pool in use. A task has it to itself: were it shared, a task whose callback asks for another would wait for
-/// the very thread it holds.
+/// A pool in use. It belongs to one task: if it were shared, a task whose callback starts another would wait for the
+/// thread that it occupies.
 pub(crate) struct Lease(Option<Pool>);
 
 impl Lease {
-    /// A pool of so many threads, an idle one if there is one.
+    /// Takes an idle pool of this size, or creates one.
     pub(crate) fn new(n_threads: Option<usize>) -> PyResult<Self> {
         let (process, n_threads) = (std::process::id(), self::n_threads(n_threads));
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        // A forked process has its parent's pools, but not their threads: they can neither work nor end.
+        // A forked process has the pools of its parent, but not their threads, so these can neither run nor be joined.
         idle.extract_if(.., |pool| pool.process != process).for_each(std::mem::forget);
         if let Some(at) = idle.iter().rposition(|pool| pool.n_threads == n_threads) {
             return Ok(Self(Some(idle.swap_remove(at))));
@@ -66,12 +66,12 @@ impl Drop for Lease {
     }
 }
 
-/// How many threads are used: those asked for, else as many as the environment allows (RAYON_NUM_THREADS,
-/// OMP_NUM_THREADS, which joblib's workers set), else all that the machine gives this process.
+/// Number of threads to use: as requested, or as the environment allows (RAYON_NUM_THREADS, or OMP_NUM_THREADS, which
+/// joblib sets in its workers), or all that are available to this process.
 #[pyfunction]
 #[pyo3(signature = (wanted = None))]
 pub(crate) fn n_threads(wanted: Option<usize>) -> usize {
-    // OpenMP takes a list, for nested levels; the first is ours.
+    // OpenMP allows a list for nested levels; the first number is for the outermost.
     let first = |text: String| text.split(',').next().and_then(|word| word.trim().parse::<usize>().ok());
     let allowed = |name| std::env::var(name).ok().and_then(first);
     let given = |n: &usize| *n > 0;

@@ -1,4 +1,4 @@
-//! Runs work on other threads while the calling one looks after Python: callbacks, Ctrl-C, exceptions.
+//! Runs work on other threads while the calling thread serves Python: callbacks, Ctrl-C, exceptions.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -12,60 +12,82 @@ use pyo3::prelude::*;
 
 use crate::pool::Lease;
 
-/// How long Ctrl-C waits for an answer, at most, beside the round or the piece under way.
+/// How often signals are checked for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Multiply-adds that each thread does between two looks at whether to stop: a few tenths of a second.
+/// Multiply-adds of each thread between two checks whether to stop: a few tenths of a second.
 const WORK_BETWEEN_LOOKS: usize = 1 << 28;
-/// Rows that one thread takes at a time: fewer would leave threads idle.
+/// Fewest rows per thread in a piece: with fewer, threads would be idle.
 const ROWS_OF_A_THREAD: usize = 1024;
 
-/// Tells Python of rounds, and the work when to stop.
+/// Reports rounds to Python, and tells the work when to stop.
 pub(crate) struct Watch<'a> {
-    /// To whom rounds are told; nobody if nobody asked.
+    /// Receives the rounds, if anybody listens.
     listener: Option<&'a SyncSender<Message>>,
-    stop: &'a AtomicBool,
+    stop: &'a Stop,
+}
+
+/// Why work should end.
+#[derive(Default)]
+struct Stop {
+    /// The listener asked for it: the result so far is wanted.
+    is_requested: AtomicBool,
+    /// An exception is pending, such as Ctrl-C's: the result is never seen.
+    is_abandoned: AtomicBool,
 }
 
 struct Message {
     restart: u64,
     round: u64,
     likelihood: f64,
-    /// Dropped when the round has been told.
+    /// Dropped once the listener has been called.
     told: SyncSender<()>,
 }
 
 impl Watch<'_> {
-    /// Tells of a round, and waits until Python has heard of it.
+    /// Reports a round, and waits until the listener has been called.
     pub(crate) fn tell(&self, restart: u64, round: u64, likelihood: f64) {
         let Some(listener) = self.listener else { return };
         let (told, answer) = sync_channel(0);
         if listener.send(Message { restart, round, likelihood, told }).is_ok() {
-            // An error is the answer: nothing is ever sent.
+            // Nothing is ever sent back: the error says that the sender was dropped.
             let _ = answer.recv();
         }
     }
-}
 
-impl Watch<'_> {
-    /// Goes through rows in pieces, each of which costs so much a row, and looks between them whether to stop; what is
-    /// missing then is never seen, because what stopped it is raised. The pieces change no bit of the result.
+    /// Whether an exception is pending, so that nobody will see the result. Engines stop in the middle of a pass then;
+    /// a listener that asks for an end gets it after the round.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.stop.is_abandoned.load(Ordering::Relaxed)
+    }
+
+    /// Splits rows into pieces of a few tenths of a second each, given the multiply-adds per row, and stops between
+    /// two of them if the result is no longer wanted.
+    pub(crate) fn pieces(&self, n_rows: usize, cost_of_row: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let piece = (WORK_BETWEEN_LOOKS / cost_of_row.max(1)).max(ROWS_OF_A_THREAD) / ROWS_OF_A_THREAD;
+        let piece = piece * ROWS_OF_A_THREAD * rayon::current_num_threads();
+        let ranges = (0..n_rows).step_by(piece).map(move |first| first..n_rows.min(first + piece));
+        ranges.take_while(|_| !self.is_abandoned())
+    }
+
+    /// Evaluates rows piece by piece; an abandoned result is incomplete. The pieces change no bit of the result.
     pub(crate) fn in_pieces<T>(
         &self,
         n_rows: usize,
         cost_of_row: usize,
         mut work: impl FnMut(Range<usize>) -> Result<Vec<T>, Error>,
     ) -> Result<Vec<T>, Error> {
-        let piece = (WORK_BETWEEN_LOOKS / cost_of_row.max(1)).max(ROWS_OF_A_THREAD) / ROWS_OF_A_THREAD;
-        let piece = piece * ROWS_OF_A_THREAD * rayon::current_num_threads();
-        let mut out = work(0..n_rows.min(piece))?;
-        let width = out.len() / n_rows.clamp(1, piece);
-        out.reserve_exact((n_rows * width).saturating_sub(out.len()));
-        for first in (piece..n_rows).step_by(piece) {
-            if Observer::is_stopped(self) {
-                break;
+        let mut out = Vec::new();
+        for range in self.pieces(n_rows, cost_of_row) {
+            let n_in_piece = range.len();
+            let mut piece = work(range)?;
+            if out.is_empty() {
+                let width = piece.len() / n_in_piece;
+                piece.reserve_exact((n_rows * width).saturating_sub(piece.len()));
+                out = piece;
+            } else {
+                out.append(&mut piece);
             }
-            out.append(&mut work(first..n_rows.min(first + piece))?);
         }
         Ok(out)
     }
@@ -77,13 +99,13 @@ impl Observer for Watch<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.is_requested.load(Ordering::Relaxed) || self.is_abandoned()
     }
 }
 
-/// Runs work on a pool of threads, without the interpreter. `listener(restart, round, likelihood)` is called on
-/// this thread, and stops the work if it returns something true; so do its exceptions and Ctrl-C, which are
-/// raised when the round under way has ended.
+/// Runs work on a pool of threads, with the interpreter's lock released. `listener(restart, round, likelihood)` is
+/// called on this thread, and ends the work after the round if it returns something true. Its exceptions and Ctrl-C end
+/// the work as soon as it looks at [`Watch::is_abandoned`], and are raised then.
 pub(crate) fn supervised<T: Send>(
     py: Python<'_>,
     n_threads: Option<usize>,
@@ -91,13 +113,13 @@ pub(crate) fn supervised<T: Send>(
     work: impl FnOnce(&Watch<'_>) -> T + Send,
 ) -> PyResult<T> {
     let pool = Lease::new(n_threads)?;
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     let (sender, messages) = sync_channel(0);
     let (messages, is_listened_to) = (Mutex::new(messages), listener.is_some());
     std::thread::scope(|scope| {
         let stop = &stop;
         let worker = scope.spawn(move || {
-            // Dropping the sender says that the work is done.
+            // Dropping the sender signals that the work is done.
             let sender = sender;
             pool.install(|| work(&Watch { listener: is_listened_to.then_some(&sender), stop }))
         });
@@ -112,10 +134,11 @@ pub(crate) fn supervised<T: Send>(
                 }
             };
             if failure.is_none() {
-                stop.fetch_or(*outcome.as_ref().unwrap_or(&true), Ordering::Relaxed);
+                stop.is_requested.fetch_or(*outcome.as_ref().unwrap_or(&false), Ordering::Relaxed);
+                stop.is_abandoned.store(outcome.is_err(), Ordering::Relaxed);
                 failure = outcome.err();
             }
-            // Only now does the work go on, and sees whether it should.
+            // Only now does the work continue and check whether it should stop.
             drop(told);
         }
         let result = py.detach(|| worker.join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));

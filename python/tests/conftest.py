@@ -1,8 +1,9 @@
-"""Data that several tests use, and a signal that comes."""
+"""Data and a signal that several tests use."""
 
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -28,17 +29,29 @@ def start(rows):
     return {"weights_init": np.full(3, 1 / 3), "means_init": means, "precisions_init": np.tile(np.eye(3), (3, 1, 1))}
 
 
+class Interrupt:
+    """Sends the signal of Ctrl-C to this process after some seconds, and notes the CPU time when it does."""
+
+    def __init__(self, seconds):
+        self.timer = threading.Timer(seconds, self.send)
+
+    def send(self):
+        self.sent = time.process_time()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def __enter__(self):
+        # A parent may have told its children to ignore the signal.
+        self.before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.timer.start()
+        return self
+
+    def __exit__(self, *_):
+        self.timer.cancel()
+        self.timer.join()
+        signal.signal(signal.SIGINT, self.before)
+
+
 @pytest.fixture
-def interrupts():
-    """Sends Ctrl-C's signal to this process after some seconds; it is heard, whatever the parent had ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timers = []
-
-    def after(seconds=1.0):
-        timers.append(threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)))
-        timers[-1].start()
-
-    yield after
-    for timer in timers:
-        timer.cancel()
-    signal.signal(signal.SIGINT, before)
+def interrupt_after():
+    """`with interrupt_after(seconds)`: sends the signal of Ctrl-C during the block."""
+    return Interrupt

@@ -1,10 +1,8 @@
 """Our k-means draws what scikit-learn draws and gives the labels that it gives on one thread."""
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 import warnings
 
 import numpy as np
@@ -199,15 +197,14 @@ def test_wide_data_are_left_to_scikit_learn():
 
 
 @pytest.mark.parametrize("is_fast", [True, False])
-def test_interrupt_stops_the_rounds(monkeypatch, is_fast):
+def test_interrupt_stops_the_rounds(monkeypatch, interrupt_after, is_fast):
     """Noise without clusters, and no tolerance: without the signal the rounds would go on for minutes."""
     monkeypatch.setattr(_kmeans, "MAX_ITER", 10**9)
     monkeypatch.setattr(_kmeans._Clustering, "_tolerance", lambda self: -1.0)
     if not is_fast:
         monkeypatch.setattr(_kmeans._Clustering, "_refine", lambda *_: False)
     X = np.random.default_rng(0).random((400_000, 10))
-    threading.Timer(2.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
+    with interrupt_after(2.0), pytest.raises(KeyboardInterrupt):
         GaussianMixture(60, random_state=0).fit(X)
 
 

@@ -117,25 +117,6 @@ def test_an_exception_in_the_callback_comes_out(rows):
             kind(3, callback=fail).fit(rows)
 
 
-def test_interrupt_stops_within_a_round(interrupts):
-    X, _, _ = mixtura.generate(200_000, random_state=1)
-    model = GaussianMixture(10, tol=0, max_iter=10**6, init_params="fast-kmeans", random_state=0)
-    interrupts()
-    # Without the signal it would not end.
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X)
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "score_samples", "sample"])
-def test_interrupt_stops_between_pieces(interrupts, method):
-    """Work that is done at once stops too: it takes far longer than until the signal, and nothing comes of it."""
-    X, _, model = mixtura.generate(300_000, n_columns=30, n_components=40, random_state=1)
-    work = (lambda: model.sample(10**7, 0, 1)) if method == "sample" else (lambda: getattr(model, method)(X, 1))
-    interrupts(0.2)
-    with pytest.raises(KeyboardInterrupt):
-        work()
-
-
 def test_pieces_change_no_bit(artificial):
     """Rows beyond the first piece, which is 2²⁸ multiply-adds for each thread, are what they are by themselves."""
     draw = np.random.default_rng(0)

@@ -132,7 +132,7 @@ def test_the_warning_comes_once_for_each_class(rows):
     class Mine(FixedMeans, GaussianMixture):
         pass
 
-    with pytest.warns(UserWarning, match="Mine overrides _m_step, so it is fitted by scikit-learn's own loop") as caught:
+    with pytest.warns(UserWarning, match="Mine overrides _m_step, so it is fitted with scikit-learn's own loop") as caught:
         Mine(2, random_state=0).fit(rows)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-//! Says what can be typed: the subcommands, and how numbers are checked.
+//! Defines the command line: the subcommands, the global options, and the parsers for numbers.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,29 @@ use mixtura::family::Family;
 
 use crate::commands::{bounds, compare, completions, fit, generate, man, paper, predict, sample, score, show};
 
-/// Fit mixture models to data: fast, reproducible, honest.
+/// Fit mixture models to data.
 ///
-/// Without a subcommand: a demonstration on generated data, EM against stochastic EM.
+/// Without a subcommand, runs a demo that compares EM with stochastic EM on generated data.
 #[derive(Debug, Parser)]
 #[command(name = "mixtura", version, max_term_width = 100)]
-#[command(after_help = "Examples:\n  mixtura                                  a demonstration\n  \
+#[command(after_help = "Examples:\n  mixtura                                  run a demo\n  \
     mixtura fit data.csv -k 5 -o model.json  fit five components\n  \
-    mixtura show model.json                  look at them\n  \
+    mixtura show model.json                  print the model\n  \
     mixtura predict model.json data.csv      label the rows")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// The demonstration's page [default: in the temporary folder]
+    /// Write the demo's HTML report to this file [default: a file in the temporary folder]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Number of threads [default: all]; changes no bit of any result
-    #[arg(long, value_name = "T", value_parser = threads, global = true, help_heading = "Everywhere")]
+    /// Number of threads [default: all]; does not affect results
+    #[arg(long, value_name = "T", value_parser = threads, global = true, help_heading = "Global options")]
     pub threads: Option<usize>,
 
-    /// No progress, no notices, no warnings: errors only
-    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    /// Print errors only: no progress, notes or warnings
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub quiet: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Man(man::ManArguments),
 }
 
-/// How results are printed.
+/// Output format of printed results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// JSON, for programs
@@ -72,7 +72,7 @@ pub(crate) enum Init {
 }
 
 impl Init {
-    /// The start of this name.
+    /// The corresponding start.
     pub(crate) fn start<F: Family>(self) -> Start<F> {
         match self {
             Self::KmeansPlusPlus => Start::KmeansPlusPlus,
@@ -82,16 +82,16 @@ impl Init {
     }
 }
 
-/// A finite number of at least 0.
+/// Parses a finite number of at least 0.
 pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        Ok(value) => Err(format!("must be a finite number of at least 0, not {value}")),
+        Ok(value) => Err(format!("must be finite and at least 0, not {value}")),
         Err(_) => Err("is not a number".into()),
     }
 }
 
-/// A finite number above 0.
+/// Parses a finite number above 0.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match not_negative(text)? {
         value if value > 0.0 => Ok(value),
@@ -99,7 +99,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number between 0 and 1.
+/// Parses a number between 0 and 1.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
@@ -108,7 +108,7 @@ pub(crate) fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A sensible number of threads.
+/// Parses a number of threads, at most 1024.
 fn threads(text: &str) -> Result<usize, String> {
     match at_least_one(text)? {
         n if n > 1024 => Err("must be at most 1024".into()),
@@ -116,11 +116,11 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A whole number of at least 1.
+/// Parses an integer of at least 1.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(0) => Err("must be at least 1".into()),
         Ok(value) => Ok(value),
-        Err(_) => Err("is not a whole number of at least 1".into()),
+        Err(_) => Err("is not an integer of at least 1".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the data that a subcommand works on, as its options say.
+//! Defines the options for reading data, and reads the data accordingly.
 
 use clap::{Args, ValueEnum};
 use mixtura_io::{Input, Missing, ModelFile, ReadOptions, Table};
@@ -6,48 +6,48 @@ use mixtura_io::{Input, Missing, ModelFile, ReadOptions, Table};
 use crate::progress::spinner;
 use crate::talk;
 
-/// How to read a table.
+/// Options for reading a table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DataArguments {
-    /// The data: .csv, .tsv, .txt (also .gz, .zst), .parquet, .arrow, .feather, .npy, or - for standard input
+    /// Data file: .csv, .tsv, .txt (also .gz, .zst), .parquet, .arrow, .feather, .npy, or - for standard input
     pub data: Input,
 
-    /// Columns to use, separated by commas: names, numbers from 1, ranges such as a..d or 2-5, patterns such as x*
-    /// [default: all that hold numbers]
+    /// Columns to use, separated by commas: names, positions from 1, ranges such as a..d or 2-5, patterns such as x*
+    /// [default: all numeric columns]
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
     pub columns: Option<Vec<String>>,
 
-    /// Columns to leave out, given as for --columns
+    /// Columns to leave out; same syntax as --columns
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
     pub exclude: Vec<String>,
 
-    /// Refuse columns without numbers instead of leaving them out
+    /// Fail on non-numeric columns instead of leaving them out
     #[arg(long, help_heading = "Data")]
     pub strict: bool,
 
-    /// Rows in which a cell is empty, NA or NaN: refuse them, or skip them
+    /// How to handle rows with missing values (empty, NA or NaN)
     #[arg(long, value_enum, value_name = "HOW", default_value_t = MissingArgument::Refuse, help_heading = "Data")]
     pub missing: MissingArgument,
 
-    /// The decimal mark of a text file, . or , [default: guessed]
+    /// Decimal separator of a text file, . or , [default: detected]
     #[arg(long, value_name = "MARK", value_parser = decimal, help_heading = "Data")]
     pub decimal: Option<u8>,
 
-    /// The first line of a text file is data, not names
+    /// Treat the first line of a text file as data, not as column names
     #[arg(long, help_heading = "Data")]
     pub no_header: bool,
 
-    /// What separates the values of a text file [default: guessed]
+    /// Delimiter of a text file [default: detected]
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter, help_heading = "Data")]
     pub delimiter: Option<u8>,
 }
 
-/// What to do with missing cells, as typed.
+/// How to handle missing values, as given on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MissingArgument {
-    /// Refuse the data, with the place of the first such cell
+    /// Fail, and report the first missing value
     Refuse,
-    /// Leave such rows out and say how many
+    /// Skip these rows and report how many there are
     Skip,
 }
 
@@ -60,7 +60,7 @@ impl From<MissingArgument> for Missing {
     }
 }
 
-/// Selectors without the spaces that people put after commas.
+/// Selectors, trimmed of the spaces that people put after commas.
 fn trimmed(selectors: &[String]) -> Vec<String> {
     selectors.iter().map(|selector| selector.trim().to_owned()).collect()
 }
@@ -82,16 +82,16 @@ fn decimal(text: &str) -> Result<u8, String> {
 }
 
 impl DataArguments {
-    /// Reads the table, with a column of weights and one of labels if they are asked for.
+    /// Reads the table, with a column of weights and one of labels if requested.
     pub(crate) fn read(&self, weights: Option<&String>, labels: Option<&String>) -> anyhow::Result<Table> {
         self.read_with(&ReadOptions { weights: weights.cloned(), labels: labels.cloned(), ..self.options() })
     }
 
-    /// Reads the columns that a model has, in the model's order.
+    /// Reads the model's columns, in the model's order.
     ///
-    /// Where both model and data have names, columns are matched by name; what `--columns` and
-    /// `--exclude` leave must then be the model's columns, in any order. Where one of them has no
-    /// names, columns are taken by position, and there must be as many.
+    /// If both model and data have names, columns are matched by name, and the columns left by
+    /// `--columns` and `--exclude` must be the model's, in any order. Otherwise columns are matched
+    /// by position, and their number must agree.
     pub(crate) fn read_for(&self, model: &ModelFile, weights: Option<&String>) -> anyhow::Result<Table> {
         let expected = Some(model.columns.clone()).filter(|columns| !columns.is_empty());
         let table = self.read_with(&ReadOptions { expected, weights: weights.cloned(), ..self.options() })?;
@@ -102,7 +102,7 @@ impl DataArguments {
         Ok(table)
     }
 
-    /// What to ask of a table, but for weights, labels and expected names.
+    /// The read request, without weights, labels and expected names.
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions {
             columns: self.columns.as_deref().map(trimmed),

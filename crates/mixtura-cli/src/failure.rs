@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use crate::{interrupt, talk};
 
-/// Exit code for what was typed wrong.
+/// Exit code for usage errors.
 const USAGE: u8 = 2;
 
-/// Something wrong with what was typed, found only after parsing.
+/// A usage error found only after parsing.
 #[derive(Debug)]
 pub(crate) struct Usage(pub String);
 
@@ -20,7 +20,7 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// A failure with a hint of its own.
+/// An error that carries its own hint.
 #[derive(Debug)]
 pub(crate) struct Hinted {
     pub message: String,
@@ -35,26 +35,29 @@ impl std::fmt::Display for Hinted {
 
 impl std::error::Error for Hinted {}
 
-/// Replaces the program's words when it fails in a way that it should not.
+/// Replaces the panic message with a request to report the bug.
 pub(crate) fn explain_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let file = panic.location().map_or("", |location| location.file());
-        // Decoders of columnar files give up on damaged ones by panicking; that is caught and
-        // becomes an error with the file's name.
+        // Decoders of columnar files may panic on corrupt input. The panic is caught elsewhere and
+        // becomes an error that names the file.
         if ["/parquet-", "/arrow-", "/bytes-"].iter().any(|crates| file.contains(crates)) {
             return;
         }
-        talk::error(&format!("internal failure: {panic}"), Some("please report this with the command that led to it"));
+        talk::error(
+            &format!("internal error: {panic}"),
+            Some("please report this bug together with the command you ran"),
+        );
     }));
 }
 
-/// Prints an error, if there is one, and gives the process its exit code.
+/// Prints the error, if any, and returns the exit code.
 pub(crate) fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
     let error = match result {
         Ok(code) => return code,
         Err(error) => error,
     };
-    // Who closed the pipe has read enough.
+    // A closed pipe means that the reader has seen enough.
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
@@ -66,7 +69,7 @@ pub(crate) fn exit(result: anyhow::Result<ExitCode>) -> ExitCode {
     if error.downcast_ref::<Usage>().is_some() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
 }
 
-/// The error and its causes, up to the first that tells its own causes.
+/// The error and its causes, up to the first whose message already includes its causes.
 fn words(error: &anyhow::Error) -> String {
     let mut words = Vec::new();
     for cause in error.chain() {
@@ -107,12 +110,14 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 fn hint_of_library(error: &mixtura::Error) -> Option<&'static str> {
     use mixtura::Error;
     match error {
-        Error::TooFewDistinctRows { .. } => Some("choose a smaller -k, or look why so many rows are equal"),
+        Error::TooFewDistinctRows { .. } => Some("choose a smaller -k, or check why so many rows are identical"),
         Error::Overflow { .. } => Some("rescale that column, or remove the outlier"),
-        Error::NoWeight | Error::Weight { .. } => Some("weights count how often a row was seen; 0 leaves it out"),
-        Error::Width { .. } => Some("pick the model's columns with --columns"),
-        Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs a labelled row; is -k right?"),
-        Error::Value { .. } => Some("leave out that column (--columns) or row, or use --family gaussian"),
+        Error::NoWeight | Error::Weight { .. } => {
+            Some("a weight says how many times a row counts; use 0 to ignore a row")
+        }
+        Error::Width { .. } => Some("select the model's columns with --columns"),
+        Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs at least one labelled row; check -k"),
+        Error::Value { .. } => Some("leave out that column (--exclude) or row, or use --family gaussian"),
         Error::Memory { .. } => {
             Some("use fewer components, columns (--columns) or rows, or a machine with more memory")
         }

@@ -1,4 +1,4 @@
-//! Answers words that people bring from other programs with the option that does the same here.
+//! Suggests the right option when someone uses the name it has in another program.
 
 use clap::CommandFactory;
 use clap::builder::StyledStr;
@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::arguments::Arguments;
 
-/// For each of our options the words for it elsewhere: scikit-learn, mclust, mlpack, Spark, pandas, cut.
+/// Our options, each with its names in other software: scikit-learn, mclust, mlpack, Spark, pandas, cut.
 const WORDS: &[(&str, &[&str])] = &[
     ("-k K", &["n-components", "components", "n-clusters", "clusters", "gaussians", "k", "g", "G"]),
     ("--restarts R", &["n-init", "nstart", "n-starts", "n-restarts", "trials", "starts"]),
@@ -38,7 +38,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("--quiet", &["silent", "no-progress"]),
 ];
 
-/// The parser's error, with our word as its tip where the word is known from elsewhere.
+/// The parser's error, with our option as its tip if the name is known from elsewhere.
 pub(crate) fn with_our_word(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -50,9 +50,9 @@ pub(crate) fn with_our_word(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// What to type instead, if the subcommand has it.
+/// The option to use instead, if the subcommand has it.
 fn tip(typed: &str, options: &[String]) -> Option<String> {
-    // A stray value is no option, whatever it is called.
+    // A stray value is not an option, whatever its name.
     if !typed.starts_with('-') && !typed.contains('=') {
         return None;
     }
@@ -63,13 +63,13 @@ fn tip(typed: &str, options: &[String]) -> Option<String> {
         words.iter().any(|known| is_word(known)) && options.iter().any(|has| has == option)
     })?;
     Some(match (typed.split_once('='), ours.split_once(' ')) {
-        // What was given with it is given again.
-        (Some((_, value)), Some((option, _))) if !value.is_empty() => format!("here it is '{option} {value}'"),
-        _ => format!("here it is '{ours}'"),
+        // Repeat the value that was given.
+        (Some((_, value)), Some((option, _))) if !value.is_empty() => format!("use '{option} {value}'"),
+        _ => format!("use '{ours}'"),
     })
 }
 
-/// The options of the subcommand that was typed, with their dashes.
+/// The options of the given subcommand, with their dashes.
 fn subcommand_options() -> Vec<String> {
     let mut command = Arguments::command();
     command.build();
@@ -91,14 +91,14 @@ mod tests {
         let options: Vec<String> =
             ["-k", "--restarts", "--rounds", "--tolerance", "--ridge", "--delimiter"].map(String::from).to_vec();
         for (typed, expected) in [
-            ("--n-init", Some("here it is '--restarts R'")),
-            ("--max_iter", Some("here it is '--rounds N'")),
-            ("--n-components", Some("here it is '-k K'")),
-            ("--tol", Some("here it is '--tolerance T'")),
-            ("--reg-covar", Some("here it is '--ridge R'")),
-            ("--sep", Some("here it is '--delimiter CHARACTER'")),
-            ("G=3", Some("here it is '-k 3'")),
-            ("--n-init=10", Some("here it is '--restarts 10'")),
+            ("--n-init", Some("use '--restarts R'")),
+            ("--max_iter", Some("use '--rounds N'")),
+            ("--n-components", Some("use '-k K'")),
+            ("--tol", Some("use '--tolerance T'")),
+            ("--reg-covar", Some("use '--ridge R'")),
+            ("--sep", Some("use '--delimiter CHARACTER'")),
+            ("G=3", Some("use '-k 3'")),
+            ("--n-init=10", Some("use '--restarts 10'")),
             ("weight", None),
             ("--proba", None),
             ("--frobnicate", None),

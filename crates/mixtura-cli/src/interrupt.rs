@@ -1,33 +1,33 @@
-//! Ends the program on the first SIGINT, SIGTERM or SIGHUP; where there is work worth keeping, after a farewell.
+//! Handles SIGINT, SIGTERM and SIGHUP: exits at once, or after saving the work done so far.
 //!
-//! While nothing would be lost, a signal ends the program at once, wherever it is: reading, waiting for a pipe,
-//! drawing starts. During a fit it is a wish to stop, and the best model so far is written. A second signal always
-//! ends the program at once. Unfinished output files are removed on the way out.
+//! As long as nothing would be lost, a signal ends the program immediately: while it reads, waits for a pipe or
+//! draws starts. During a fit it is a request to stop, and the best model so far is written. A second signal always
+//! ends the program immediately. Unfinished output files are removed on exit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static WANTED: AtomicBool = AtomicBool::new(false);
-/// Whether someone looks at [`is_wanted`] and has something to keep.
+/// Whether the running work polls [`is_wanted`] and has results to save.
 static HEARD: AtomicBool = AtomicBool::new(false);
 
-/// Exit code of an interrupted program.
+/// Exit code after an interruption.
 pub(crate) const EXIT_CODE: u8 = 130;
 
-/// Begins to listen.
+/// Installs the signal handlers.
 pub(crate) fn listen() {
-    // Without a handler a signal still ends the program; only temporary files stay behind.
+    // Without a handler, a signal still ends the program, but temporary files are left behind.
     #[cfg(unix)]
     let _ = listen_to_signals();
     #[cfg(not(unix))]
     let _ = ctrlc::set_handler(received);
 }
 
-/// Listens to the signals that the parent process did not ask to ignore: `nohup` and scripts that start programs
-/// in the background count on that.
+/// Handles the signals that the parent process does not ignore: `nohup` and scripts that start background
+/// programs rely on ignored signals staying ignored.
 #[cfg(unix)]
 fn listen_to_signals() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    // A file that reaches the limit on sizes is an error of that file, not the end of the program.
+    // Reaching the file size limit is a write error, not a reason to kill the program.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
     let heeded = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = signal_hook::iterator::Signals::new(heeded)?;
@@ -35,7 +35,7 @@ fn listen_to_signals() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether the process was started with a signal ignored; no where the system does not tell.
+/// Whether the process was started with a signal ignored; `false` if the system does not say.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
@@ -54,12 +54,12 @@ fn received() {
     }
 }
 
-/// From now on a signal is a wish that [`is_wanted`] tells of, because there is something to keep.
+/// From now on a signal only sets [`is_wanted`], because there is work to save.
 pub(crate) fn hear() {
     HEARD.store(true, Ordering::SeqCst);
 }
 
-/// Whether someone asked for the end.
+/// Whether a signal asked the program to stop.
 pub(crate) fn is_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }

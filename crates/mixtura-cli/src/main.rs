@@ -1,4 +1,4 @@
-//! Is the `mixtura` command: reads what was typed, runs it, and says how it went.
+//! The `mixtura` command: parses the arguments, runs the subcommand and reports errors.
 
 mod arguments;
 mod commands;
@@ -29,7 +29,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         talk::be_quiet();
     }
     if arguments.command.is_some() && arguments.output.is_some() {
-        return Err(failure::Usage("--output goes after the subcommand".into()).into());
+        return Err(failure::Usage("--output must come after the subcommand".into()).into());
     }
     if let Some(n_threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;

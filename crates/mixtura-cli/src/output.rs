@@ -1,4 +1,4 @@
-//! Sends results to standard output or to a file that appears whole or not at all.
+//! Writes results to standard output, or atomically to a file.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ pub(crate) fn text(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("cannot write to standard output")
 }
 
-/// Writes text to a new file of the temporary folder, whose name nobody else can foresee.
+/// Writes text to a new file with an unpredictable name in the temporary folder.
 pub(crate) fn in_temporary_folder(prefix: &str, suffix: &str, text: &str) -> io::Result<PathBuf> {
     let mut file = tempfile::Builder::new().prefix(prefix).suffix(suffix).tempfile()?;
     file.write_all(text.as_bytes())?;
     Ok(file.keep()?.1)
 }
 
-/// A table to a file by its extension, or as CSV to standard output.
+/// Opens a table for writing: a file in the format of its extension, or CSV on standard output.
 pub(crate) fn table(path: Option<&Path>, layout: impl Into<TableLayout>) -> anyhow::Result<TableWriter<'static>> {
     Ok(match path {
         Some(path) if !is_standard(path) => TableWriter::create(path, layout)?,
@@ -34,48 +34,48 @@ pub(crate) fn table(path: Option<&Path>, layout: impl Into<TableLayout>) -> anyh
     })
 }
 
-/// Standard output; a terminal gets no control characters from names.
+/// Standard output; on a terminal, control characters are escaped.
 fn standard() -> Box<dyn Write> {
     let stdout = io::stdout();
     if stdout.is_terminal() { Box::new(ForTerminal::new(stdout)) } else { Box::new(stdout) }
 }
 
-/// Whether a path stands for standard output.
+/// Whether a path means standard output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether a path stands for a file, there or not yet; neither standard output nor a pipe or device.
+/// Whether a path is a regular file, existing or not, rather than standard output, a pipe or a device.
 pub(crate) fn is_regular(path: &Path) -> bool {
     !is_standard(path) && path.metadata().map_or(true, |metadata| metadata.is_file())
 }
 
-/// The format that was asked for; else a table for a terminal and JSON for a program.
+/// The requested format; by default a table on a terminal and JSON otherwise.
 pub(crate) fn format(asked: Option<Format>) -> Format {
     let default = || if io::stdout().is_terminal() { Format::Table } else { Format::Json };
     asked.unwrap_or_else(default)
 }
 
-/// Refuses, before any work, an output that is an input or another output, or that cannot be written.
+/// Rejects, before any work, an output that is also an input or another output, or that cannot be written.
 pub(crate) fn check(outputs: &[Option<&Path>], inputs: &[&Input]) -> anyhow::Result<()> {
     let outputs: Vec<&Path> = outputs.iter().copied().flatten().filter(|output| !is_standard(output)).collect();
     refuse_inputs(&outputs, inputs)?;
     for (at, output) in outputs.iter().enumerate() {
-        // Devices such as /dev/null take any number of outputs.
+        // Devices such as /dev/null accept any number of outputs.
         let is_device = output.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         if !is_device && outputs[..at].iter().any(|other| same_target(other, output)) {
-            return Err(Usage(format!("{}: two outputs to the same file", output.display())).into());
+            return Err(Usage(format!("{}: two outputs go to the same file", output.display())).into());
         }
         probe(output)?;
     }
     Ok(())
 }
 
-/// Refuses an output that is one of the inputs, whatever links lead there.
+/// Rejects an output that is one of the inputs, following links.
 pub(crate) fn refuse_inputs(outputs: &[&Path], inputs: &[&Input]) -> anyhow::Result<()> {
     for output in outputs {
         for input in inputs {
-            // A file may come in by redirection.
+            // Standard input may be redirected from a file.
             let input = match input {
                 Input::Path(input) => input,
                 Input::Stdin => Path::new("/dev/stdin"),

@@ -1,4 +1,4 @@
-//! Watches long work: a bar on a terminal, a plain line every so often elsewhere, the trace, Ctrl-C.
+//! Reports progress (a bar on a terminal, occasional lines elsewhere), records the trace and handles Ctrl-C.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,26 +6,27 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use mixtura::Algorithm;
 use mixtura::driver::Observer;
 use mixtura_paper::comparison::{Progress, Watcher};
 
 use crate::{interrupt, talk};
 
-/// Where there is no terminal, how long nothing is said between two lines.
+/// Interval between progress lines when there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(30);
 
-/// What is known of the model after a round.
+/// One row of the trace: the model after a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TraceRow {
-    /// Log-likelihood for each unit of weight, in the data's units.
+    /// Log-likelihood per unit of row weight, in the units of the data.
     pub mean_ln_likelihood: f64,
-    /// Wall time of the round that made the model.
+    /// Wall time of the round that produced the model.
     pub seconds: f64,
-    /// Repairs and clippings in that round.
+    /// Number of repairs and clipped variances in that round.
     pub n_repairs: u64,
 }
 
-/// Says how far work has come: a bar that is redrawn, or lines now and then.
+/// Displays progress as a bar or as occasional lines.
 struct Display {
     bar: ProgressBar,
     began: Instant,
@@ -33,7 +34,7 @@ struct Display {
 }
 
 impl Display {
-    /// Steps of the bar.
+    /// Number of steps of the bar.
     const LENGTH: u64 = 1000;
 
     fn new() -> Self {
@@ -53,7 +54,7 @@ impl Display {
         self.began.elapsed()
     }
 
-    /// Shows a share of the work done and a message, which is made only if it is seen.
+    /// Shows the share of the work done and a message, which is built only if it is displayed.
     fn show(&self, share: f64, message: impl FnOnce() -> String) {
         if !self.bar.is_hidden() {
             self.bar.set_position((share * Self::LENGTH as f64) as u64);
@@ -72,7 +73,7 @@ impl Display {
     }
 }
 
-/// A spinner with a message on a terminal, for work of unknown length.
+/// A spinner with a message, for work of unknown length; only on a terminal.
 pub(crate) fn spinner(message: &str) -> ProgressBar {
     if talk::is_quiet() || !talk::is_lively() {
         return ProgressBar::hidden();
@@ -82,7 +83,7 @@ pub(crate) fn spinner(message: &str) -> ProgressBar {
     spinner
 }
 
-/// Shows work of known length, with the time left.
+/// Progress of work of known length, with the time left.
 pub(crate) struct Countdown {
     display: Display,
     what: String,
@@ -93,7 +94,7 @@ impl Countdown {
         Self { display: Display::new(), what: what.into() }
     }
 
-    /// Takes the bar off the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn finish(&self) {
         self.display.finish();
     }
@@ -113,7 +114,7 @@ impl Watcher for Countdown {
     }
 }
 
-/// A time as one would say it.
+/// A duration in readable form.
 fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),
@@ -122,22 +123,22 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// Watches all restarts of a fit.
+/// Observes all restarts of a fit.
 pub(crate) struct Watch {
     display: Display,
     plan: Plan,
     restarts: Mutex<BTreeMap<u64, Restart>>,
 }
 
-/// What a fit was asked to do.
+/// Settings of the fit that progress messages refer to.
 pub(crate) struct Plan {
     /// The algorithm's name.
-    pub algorithm: &'static str,
-    /// Rounds of a restart, at most.
+    pub algorithm: Algorithm,
+    /// Maximum number of rounds per restart.
     pub n_rounds: u64,
     /// Number of restarts.
     pub n_restarts: u64,
-    /// Logarithm of the volume factor with which the rows were mapped.
+    /// Logarithm of the volume factor of the normalization.
     pub ln_volume: f64,
 }
 
@@ -164,12 +165,12 @@ impl Watch {
         let mut text = String::from("round,mean_log_likelihood,seconds,repairs\n");
         for (round, row) in self.trace(restart).iter().enumerate() {
             writeln!(text, "{round},{},{},{}", row.mean_ln_likelihood, row.seconds, row.n_repairs)
-                .expect("invariant: text can be written to");
+                .expect("invariant: writing to a string cannot fail");
         }
         text
     }
 
-    /// Takes the bar off the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn finish(&self) {
         self.display.finish();
     }
@@ -181,17 +182,17 @@ impl Watch {
     fn show(&self, restart: u64, round: u64, restarts: &BTreeMap<u64, Restart>) {
         let Plan { algorithm, n_rounds, n_restarts, .. } = self.plan;
         let n_ended = restarts.values().filter(|restart| restart.has_ended).count();
-        // A run that has not ended counts by its rounds; it may converge long before the last.
+        // An unfinished run counts by its rounds, although it may converge long before the last.
         let of_rounds = |n_models: usize| n_models.saturating_sub(1) as f64 / n_rounds.max(1) as f64;
         let done = |restart: &Restart| if restart.has_ended { 1.0 } else { of_rounds(restart.rows.len()) };
         let done: f64 = restarts.values().map(done).sum();
         self.display.show(done / n_restarts.max(1) as f64, || {
             let rows = restarts.get(&restart).map_or(&[][..], |restart| &restart.rows);
             let last = rows.last().map_or(f64::NAN, |row| row.mean_ln_likelihood);
-            // What matters most comes first: a narrow terminal cuts the rest off.
+            // The most important parts come first, because a narrow terminal cuts off the rest.
             let mut text = format!("{algorithm} ");
             if n_restarts > 1 {
-                // A guard's run counts as the restart that it guards.
+                // The guard's run counts as the restart that it guards.
                 write!(text, "restart {}/{n_restarts} ", restart % n_restarts + 1).expect(WRITABLE);
             }
             let elapsed = self.display.elapsed().as_secs_f64();
@@ -219,7 +220,7 @@ impl Watch {
     }
 }
 
-const WRITABLE: &str = "invariant: text can be written to";
+const WRITABLE: &str = "invariant: writing to a string cannot fail";
 
 impl Observer for Watch {
     fn pass_started(&self, restart: u64, _round: u64) {

@@ -1,22 +1,22 @@
-//! Lines up columns of text for a terminal.
+//! Formats tables with aligned columns for the terminal.
 
 use crate::talk::printable;
 
-/// A table whose columns line up: text to the left, numbers to the right.
+/// A table with aligned columns: text to the left, numbers to the right.
 #[derive(Debug, Default)]
 pub(crate) struct Aligned {
     rows: Vec<Vec<String>>,
 }
 
 impl Aligned {
-    /// A table with a heading.
+    /// Creates a table with a header.
     pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Self {
         let mut table = Self::default();
         table.row(heading);
         table
     }
 
-    /// Adds a row; names in it may come from outside.
+    /// Adds a row, escaping control characters.
     pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cell = |cell: S| printable(&cell.into()).replace(['\n', '\t'], " ");
         self.rows.push(cells.into_iter().map(cell).collect());
@@ -46,7 +46,7 @@ impl Aligned {
         text
     }
 
-    /// Whether a column holds words, so that it is aligned to the left.
+    /// Whether a column contains text and is therefore left-aligned.
     fn is_text(&self, column: usize) -> bool {
         let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));
         let mut cells = cells.filter(|cell| !cell.is_empty()).peekable();
@@ -54,12 +54,12 @@ impl Aligned {
     }
 }
 
-/// A count with its noun, in the plural where it must be.
+/// A count with its noun, in the plural unless the count is 1.
 pub(crate) fn counted(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
-/// A number with six significant digits, plain where that is short.
+/// A number with six significant digits, in scientific notation if it is very large or small.
 pub(crate) fn number(x: f64) -> String {
     if x == 0.0 {
         return "0".into();

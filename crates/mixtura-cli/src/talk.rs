@@ -1,38 +1,38 @@
-//! Talks to the user on standard error: notices, warnings, errors and hints, never with raw control characters.
+//! Prints notes, warnings, errors and hints to standard error, with control characters escaped.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether `--quiet` was given: errors only.
+/// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Keeps notices, warnings and progress to ourselves from now on.
+/// Suppresses notes, warnings and progress from now on.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether only errors are to be shown.
+/// Whether only errors are shown.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Says something worth knowing.
+/// Prints a note.
 pub(crate) fn notice(text: &str) {
     if !is_quiet() {
         say("note", "36", text);
     }
 }
 
-/// Says something to look into.
+/// Prints a warning.
 pub(crate) fn warning(text: &str) {
     if !is_quiet() {
         say("warning", "33", text);
     }
 }
 
-/// Says why nothing came of it, and what to do next.
+/// Prints an error and a hint about what to do next.
 pub(crate) fn error(text: &str, hint: Option<&str>) {
     say("error", "31", text);
     if let Some(hint) = hint {
@@ -40,7 +40,7 @@ pub(crate) fn error(text: &str, hint: Option<&str>) {
     }
 }
 
-/// Whether standard error is a terminal on which lines can be redrawn.
+/// Whether standard error is a terminal that can redraw lines.
 pub(crate) fn is_lively() -> bool {
     io::stderr().is_terminal() && !is_dumb()
 }
@@ -49,7 +49,7 @@ fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether standard error shows colours: the conventions of NO_COLOR, CLICOLOR and CLICOLOR_FORCE.
+/// Whether to colour standard error, following NO_COLOR, CLICOLOR and CLICOLOR_FORCE.
 fn has_colours() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_zero = |name: &str| std::env::var_os(name) == Some(OsString::from("0"));
@@ -64,7 +64,7 @@ fn has_colours() -> bool {
 
 fn say(word: &str, colour: &str, text: &str) {
     let text = printable(text);
-    // Nobody is left to tell if standard error itself fails.
+    // If standard error itself fails, there is nowhere to report it.
     let _ = if has_colours() {
         writeln!(io::stderr(), "\u{1b}[1;{colour}m{word}:\u{1b}[0m {text}")
     } else {
@@ -72,9 +72,9 @@ fn say(word: &str, colour: &str, text: &str) {
     };
 }
 
-/// A text whose control characters, which could move the cursor or change a terminal's title, are escaped.
+/// Escapes control characters, which could move the cursor or change the terminal's title.
 ///
-/// Names of columns and files come from outside. Line feeds and tabs stay.
+/// Names of columns and files are untrusted input. Line feeds and tabs are kept.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_risky) {
         return Cow::Borrowed(text);
@@ -83,16 +83,16 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escape).collect())
 }
 
-/// Control characters, and those that reorder the text around them.
+/// Whether a character is a control character or reorders the text around it.
 fn is_risky(c: char) -> bool {
     let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     (c.is_control() && c != '\n' && c != '\t') || reorders
 }
 
-/// Escapes control characters on their way to a terminal; a program gets every byte as it is.
+/// A writer that escapes control characters on a terminal and passes all bytes through otherwise.
 pub(crate) struct ForTerminal<W: Write> {
     writer: W,
-    /// The beginning of a character whose other bytes have not come yet.
+    /// The first bytes of a character whose remaining bytes have not arrived yet.
     begun: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Measures how fast a table is read: `cargo run --release -p mixtura-io --example read_time -- FILE [RUNS]`.
+//! Measures the time to read a table: `cargo run --release -p mixtura-io --example read_time -- FILE [RUNS]`.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use mixtura_io::{Input, ReadOptions, read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let input = Input::from(arguments.next().ok_or("name a file")?.as_str());
+    let input = Input::from(arguments.next().ok_or("missing file name")?.as_str());
     let n_runs: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
     for _ in 0..n_runs {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Makes output files appear whole or not at all: a temporary file beside the target, then a rename.
+//! Writes files atomically: to a temporary file next to the target, followed by a rename.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,14 +8,14 @@ use crate::Error;
 use crate::target::{Destination, folder_of};
 use crate::temporary::{Temporary, sync, sync_folder};
 
-/// Bytes held back before they go to the system.
+/// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 14;
 
-/// A file that is written beside its target and takes its place on [`commit`](Self::commit).
+/// A file that is written next to its target and replaces it on [`commit`](Self::commit).
 ///
-/// Dropped without `commit`, it leaves nothing behind; so does a process that is killed, as soon as another writes to
-/// the same folder. A target that is no regular file, such as `/dev/null` or a pipe, is written to directly; it is
-/// opened when the first bytes go there, so that nobody waits for a pipe's reader before there is anything to read.
+/// If it is dropped without `commit`, it leaves nothing behind. Leftovers of a killed process are removed when another
+/// process writes to the same folder. A target that is not a regular file, such as `/dev/null` or a pipe, is written to
+/// directly. It is opened on the first write, so that nothing waits for a pipe's reader before there is data.
 ///
 /// ```
 /// use std::io::Write;
@@ -33,24 +33,24 @@ const BUFFER_BYTES: usize = 1 << 14;
 #[derive(Debug)]
 pub struct AtomicFile {
     output: Output,
-    /// What was written last. Not a `BufWriter`: dropped, that would still write, and wait for a pipe's reader.
+    /// Unwritten bytes. Not a `BufWriter`, which would still write on drop and wait for a pipe's reader.
     buffer: Vec<u8>,
     /// The path as the user gave it, for messages.
     path: PathBuf,
-    /// The temporary file and what it becomes; none for a target written to directly.
+    /// The temporary file and its target; `None` if the target is written to directly.
     temporary: Option<(Temporary, PathBuf)>,
 }
 
-/// What bytes are written to.
+/// The destination of the bytes.
 #[derive(Debug)]
 enum Output {
     Open(File),
-    /// A special file that nothing was written to yet.
+    /// A special file that nothing has been written to yet.
     Unopened(PathBuf),
 }
 
 impl AtomicFile {
-    /// Starts a file; refuses a missing folder or an unwritable target here, before any work is done.
+    /// Creates the file; fails here, before any work is done, if the folder is missing or the target is not writable.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Write { file: path.to_owned(), source };
         let (output, temporary) = match Destination::of(path)? {
@@ -66,31 +66,31 @@ impl AtomicFile {
         Ok(Self { output, buffer: Vec::with_capacity(BUFFER_BYTES), path: path.to_owned(), temporary })
     }
 
-    /// Whether what was written can be gone back to: not in a pipe.
+    /// Whether the file is seekable, unlike a pipe.
     #[cfg(feature = "tables")]
     pub(crate) fn is_seekable(&self) -> bool {
         self.temporary.is_some()
     }
 
-    /// Writes what is still held back, waits until it is on the disk, and puts the file in its place.
+    /// Flushes the buffer, syncs the file to disk and renames it to its target.
     pub fn commit(mut self) -> Result<(), Error> {
         let handed_over = self.hand_over();
         let Self { mut output, path, temporary, .. } = self;
         let failed = |source| Error::Write { file: path.clone(), source };
         handed_over.map_err(failed)?;
-        // An empty result still has an end, for which a pipe's reader waits.
+        // Open a pipe even for an empty result, because its reader waits for the end.
         let file = output.open().map_err(failed)?;
         let Some((temporary, target)) = temporary else {
             return Ok(());
         };
-        // Renamed before its contents are on the disk, a file may be empty after a power failure.
+        // A file renamed before its contents are on disk may be empty after a power failure.
         sync(file).map_err(failed)?;
         temporary.place(|path| fs::rename(path, &target)).map_err(failed)?;
         sync_folder(folder_of(&target));
         Ok(())
     }
 
-    /// Gives the system what was held back.
+    /// Writes the buffered bytes.
     fn hand_over(&mut self) -> io::Result<()> {
         let written = if self.buffer.is_empty() { Ok(()) } else { self.output.open()?.write_all(&self.buffer) };
         self.buffer.clear();
@@ -122,7 +122,7 @@ impl Write for AtomicFile {
         Ok(bytes.len())
     }
 
-    /// Gives the system what was held back.
+    /// Writes the buffered bytes.
     fn flush(&mut self) -> io::Result<()> {
         self.hand_over()
     }
@@ -131,14 +131,14 @@ impl Write for AtomicFile {
 impl Seek for AtomicFile {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         if self.temporary.is_none() {
-            return Err(io::Error::new(io::ErrorKind::NotSeekable, "this needs a regular file"));
+            return Err(io::Error::new(io::ErrorKind::NotSeekable, "seeking requires a regular file"));
         }
         self.hand_over()?;
         self.output.open()?.seek(position)
     }
 }
 
-/// Writes a whole file at once.
+/// Writes a complete file atomically.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;

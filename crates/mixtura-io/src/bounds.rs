@@ -1,19 +1,19 @@
-//! States how far one update of SEM can be from EM's, as JSON: the file of `mixtura bounds`.
+//! The JSON output of `mixtura bounds`: how far one update of SEM can be from EM's.
 
 use mixtura::family::Family;
-use mixtura::pass::Threads;
+use mixtura::sweep::Engine;
 use mixtura::theory::{Bounds, Demand, Proximity, least_weight};
-use mixtura::{Error, Mixture, Rows};
+use mixtura::{Error, Mixture, Rows, Source};
 use serde_json::{Map, Value, json};
 
 use crate::model::nested;
 
-/// How sure the statements are to be.
+/// The requested confidence of the bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Certainty {
-    /// Each by itself may fail with this probability.
+    /// Probability with which each individual bound may fail.
     Each(f64),
-    /// All hold at once with this probability.
+    /// Probability with which all bounds hold simultaneously.
     All(f64),
 }
 
@@ -23,20 +23,20 @@ impl Default for Certainty {
     }
 }
 
-/// What was measured and stated.
+/// Measured quantities and the resulting bounds.
 #[derive(Debug, Clone)]
 pub struct BoundsReport<F: Family> {
-    /// What the theorems take from data and model.
+    /// The quantities of data and model that the theorems use.
     pub proximity: Proximity<F>,
-    /// What they state.
+    /// The bounds.
     pub bounds: Bounds,
-    /// How sure that is.
+    /// The requested confidence.
     pub certainty: Certainty,
-    /// The paper's distance of means, in the data's units and with columns mapped to [0, 1].
+    /// The paper's bound on the distance of means, in the units of the data and with columns scaled to [0, 1].
     pub distance: [Vec<f64>; 2],
-    /// The per cent that were asked about…
+    /// The percentage for which the number of rows was requested.
     pub within: f64,
-    /// …and the rows it takes.
+    /// The number of rows needed to be within that percentage.
     pub demand: Demand,
 }
 
@@ -44,9 +44,19 @@ impl<F: Family> BoundsReport<F> {
     /// Confidence of the paper's bound on the distance between means.
     pub const PAPER_CONFIDENCE: f64 = 0.99;
 
-    /// Measures a model's update on rows, in two sweeps; `within` is the per cent that rows are asked for.
+    /// Computes the bounds for a model and rows, in two passes; `within` is the percentage for the number of rows.
     pub fn measure(model: &Mixture<F>, rows: &Rows<'_>, certainty: Certainty, within: f64) -> Result<Self, Error> {
-        let proximity = Proximity::measure(&Threads::new(rows)?, model)?;
+        Self::measure_source(model, &Source::of(rows)?, certainty, within)
+    }
+
+    /// The same for all rows behind an engine, which may be stopped.
+    pub fn measure_source<E: Engine>(
+        model: &Mixture<F>,
+        source: &Source<E>,
+        certainty: Certainty,
+        within: f64,
+    ) -> Result<Self, Error> {
+        let proximity = Proximity::measure(source, model)?;
         let delta = match certainty {
             Certainty::Each(delta) => delta,
             Certainty::All(confidence) => proximity.delta_for_all(confidence)?,
@@ -65,7 +75,7 @@ impl<F: Family> BoundsReport<F> {
         })
     }
 
-    /// With which all statements hold, if that was asked for.
+    /// The confidence that all bounds hold simultaneously, if that was requested.
     pub fn confidence(&self) -> Option<f64> {
         match self.certainty {
             Certainty::All(confidence) => Some(confidence),
@@ -73,13 +83,13 @@ impl<F: Family> BoundsReport<F> {
         }
     }
 
-    /// The fields of the contract, and after them what else is known.
+    /// The documented fields, followed by additional ones.
     pub fn to_json(&self) -> Value {
         let Self { proximity, bounds, .. } = self;
         let (k, d) = (proximity.n_components(), proximity.n_columns());
         let mut fields = Map::new();
         let mut put = |name: &str, value: Value| fields.insert(name.into(), value);
-        // A component without a bound has none at all.
+        // A component without a valid bound has nulls throughout.
         let bound = |values: &[f64], shape: &[usize]| {
             let mut all = nested(values, shape);
             for (entry, valid) in all.as_array_mut().into_iter().flatten().zip(&bounds.valid) {
@@ -108,7 +118,7 @@ impl<F: Family> BoundsReport<F> {
         put("typical_covariance", optional(typical.covariance.as_ref()));
         put("weights", nested(&proximity.update.weights, &[k]));
         for ((name, shape), parameters) in F::shapes(k, d).iter().zip(proximity.update.components.parameters()) {
-            // Full covariances as they are, even where singular.
+            // Full covariances are written unmodified, even if they are singular.
             let raw = proximity.covariances.as_ref().filter(|_| *name == "covariances");
             put(name, nested(raw.map_or(parameters, Vec::as_slice), shape));
         }

@@ -1,4 +1,4 @@
-//! Names everything that can go wrong while tables are read and written, with the place and the value.
+//! The errors of reading and writing tables, with location and value.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::{Column, Place};
 
 /// Why a table could not be read or written.
 ///
-/// Rows and columns are counted from 1 in messages and from 0 in fields; lines always from 1.
+/// Rows and columns are counted from 1 in messages and from 0 in fields; lines are always counted from 1.
 ///
 /// ```
 /// use mixtura_io::{Input, ReadOptions, read};
@@ -31,7 +31,7 @@ pub enum Error {
     Read {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file could not be written.
@@ -39,7 +39,7 @@ pub enum Error {
     Write {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The folder of an output file does not exist.
@@ -50,93 +50,93 @@ pub enum Error {
         /// Its folder.
         folder: PathBuf,
     },
-    /// A folder stands where a file is needed.
+    /// The path is a folder, but a file is required.
     #[error("{file}: is a folder, not a file")]
     Folder {
         /// The path.
         file: String,
     },
-    /// Neither the name of a file nor its beginning tells its format.
+    /// The format can be determined neither from the extension nor from the contents.
     #[error("{file}: unknown extension {extension:?}")]
     Extension {
         /// The file.
         file: String,
         /// Its extension, with the dot; empty if it has none.
         extension: String,
-        /// The extensions that are known.
+        /// The known extensions.
         known: &'static str,
     },
-    /// A file is of another format than its name promises, or of one that is not read.
-    #[error("{file}: the file is {found}{}", promised.map(|promised| format!(", not {promised} as its name says")).unwrap_or_default())]
+    /// The format does not match the extension, or is not supported.
+    #[error("{file}: the file is {found}{}", promised.map(|promised| format!(", not {promised} as its extension says")).unwrap_or_default())]
     OtherFormat {
         /// The file.
         file: String,
-        /// What it is.
+        /// The format found.
         found: String,
-        /// The format its name promises, if it promises one.
+        /// The format according to the extension, if it is known.
         promised: Option<&'static str>,
     },
-    /// A file that should be text holds bytes that no text has.
-    #[error("{file}: line {line}: a NUL byte; the file is not text")]
+    /// A text file contains a NUL byte.
+    #[error("{file}: line {line}: NUL byte found; the file is not text")]
     NotText {
         /// The file.
         file: String,
         /// Line, from 1.
         line: u64,
     },
-    /// A line of text, or a quoted cell that goes on over lines, is too long to be part of a table.
+    /// A line of text, or a quoted cell that spans lines, is too long.
     #[error("{file}: line {line}: longer than {} MiB", limit >> 20)]
     LongLine {
         /// The file.
         file: String,
         /// Line, from 1.
         line: u64,
-        /// Most bytes of a line.
+        /// Maximum length of a line in bytes.
         limit: usize,
     },
     /// A table has too many columns.
-    #[error("{file}: {n_columns} columns, at most {limit} can be read")]
+    #[error("{file}: {n_columns} columns; the maximum is {limit}")]
     TooManyColumns {
         /// The file.
         file: String,
-        /// Columns found.
+        /// Number of columns found.
         n_columns: usize,
-        /// Most columns of a table.
+        /// Maximum number of columns.
         limit: usize,
     },
     /// The rows do not fit into memory.
-    #[error("{file}: the rows need more than the {} of memory that are free", size(*limit))]
+    #[error("{file}: the rows do not fit into the available memory ({})", size(*limit))]
     Memory {
         /// The file.
         file: String,
-        /// Bytes that the rows may take.
+        /// Maximum size of the rows in bytes.
         limit: u64,
     },
-    /// A file is of the right format but holds something that is not a table of numbers.
+    /// A file has the right format but does not contain a table of numbers.
     #[error("{file}: {reason}")]
     Unsupported {
         /// The file.
         file: String,
-        /// What it holds.
+        /// What it contains instead.
         reason: String,
     },
-    /// An output would take the place of a file that no earlier run wrote.
-    #[error("{}: is there already, and no earlier run wrote it", file.display())]
+    /// An output would overwrite a file that was not written by an earlier run.
+    #[error("{}: already exists and was not written by an earlier run", file.display())]
     ForeignFile {
         /// The file.
         file: PathBuf,
     },
-    /// A file is damaged, cut off, or not of the format its name promises.
-    #[error("{file}: not a sound {format} file: {reason}")]
+    /// A file is corrupt, truncated or not in the format that its extension says.
+    #[error("{file}: not a valid {format} file: {reason}")]
     Corrupt {
         /// The file.
         file: String,
-        /// The format its name promises.
+        /// The expected format.
         format: &'static str,
         /// What is wrong.
         reason: String,
     },
-    /// A model file holds something that is no mixture.
+    /// A model file does not contain a valid mixture.
     #[error("{file}: {source}")]
     InvalidModel {
         /// The file.
@@ -144,86 +144,86 @@ pub enum Error {
         /// What is wrong.
         source: mixtura::Error,
     },
-    /// A file holds nothing at all.
+    /// The file is empty.
     #[error("{file}: the file is empty")]
     Empty {
         /// The file.
         file: String,
     },
     /// A table has no rows.
-    #[error("{file}: no rows of data")]
+    #[error("{file}: no data rows")]
     NoRows {
         /// The file.
         file: String,
     },
     /// A table has no columns, or none are left for the data.
-    #[error("{file}: no columns of data")]
+    #[error("{file}: no data columns")]
     NoColumns {
         /// The file.
         file: String,
     },
-    /// No column holds numbers.
-    #[error("{file}: no column holds numbers: {example}")]
+    /// No column contains numbers.
+    #[error("{file}: no numeric columns: {example}")]
     NoNumbers {
         /// The file.
         file: String,
-        /// What the first of them holds instead.
+        /// What the first column contains instead.
         example: String,
     },
-    /// Every row was left out because a cell is missing.
-    #[error("{file}: all {n_rows} rows have missing cells")]
+    /// Every row was skipped because it has a missing value.
+    #[error("{file}: all {n_rows} rows have missing values")]
     AllSkipped {
         /// The file.
         file: String,
-        /// Rows in the file.
+        /// Number of rows in the file.
         n_rows: usize,
     },
-    /// The columns picked are not those that are expected, as a rule by a model.
-    #[error("{file}: the columns picked are {}, but {} are expected", listed(picked), listed(expected))]
+    /// The selected columns are not the expected ones, usually those of a model.
+    #[error("{file}: the selected columns are {}, but {} are expected", listed(picked), listed(expected))]
     OtherColumns {
         /// The file.
         file: String,
-        /// The names that were picked.
+        /// The names of the selected columns.
         picked: Vec<String>,
-        /// The names that are expected.
+        /// The expected names.
         expected: Vec<String>,
     },
-    /// A pattern or range of columns matches none.
+    /// A pattern or range matches no columns.
     #[error("{file}: no column matches {selector:?}")]
     NoMatch {
         /// The file.
         file: String,
         /// The pattern or range.
         selector: String,
-        /// The names the file has; empty if its columns have none.
+        /// The column names of the file; empty if there are none.
         available: Vec<String>,
-        /// How many columns the file has.
+        /// Number of columns in the file.
         n_columns: usize,
     },
-    /// A column was asked for that the file does not have.
+    /// A requested column does not exist.
     #[error("{file}: no column {column:?}")]
     UnknownColumn {
         /// The file.
         file: String,
-        /// What was asked for.
+        /// The requested column.
         column: String,
-        /// The names most like it.
+        /// The most similar names.
         near: Vec<String>,
-        /// The names the file has; empty if its columns have none.
+        /// The column names of the file; empty if there are none.
         available: Vec<String>,
-        /// How many columns the file has.
+        /// Number of columns in the file.
         n_columns: usize,
     },
-    /// A column was asked for twice.
-    #[error("{file}: {column} is asked for twice")]
+    /// A column was requested twice.
+    #[error("{file}: {column} is selected twice")]
     RepeatedColumn {
         /// The file.
         file: String,
         /// The column.
         column: Column,
     },
-    /// Two columns of the file have the name that was asked for.
-    #[error("{file}: the name {name:?} stands for columns {} and {}", first + 1, second + 1)]
+    /// Two columns of the file have the requested name.
+    #[error("{file}: columns {} and {} are both named {name:?}", first + 1, second + 1)]
     AmbiguousColumn {
         /// The file.
         file: String,
@@ -234,16 +234,16 @@ pub enum Error {
         /// Second column of that name, from 0.
         second: usize,
     },
-    /// A column does not hold numbers.
-    #[error("{file}: {column} has type {kind}, not a type of numbers")]
+    /// A column does not contain numbers.
+    #[error("{file}: {column} has type {kind}, which is not numeric")]
     ColumnType {
         /// The file.
         file: String,
         /// The column.
         column: Column,
-        /// Its type, as the format calls it.
+        /// Its type in the terms of the format.
         kind: String,
-        /// The columns that do hold numbers.
+        /// The numeric columns.
         numeric: Vec<String>,
     },
     /// A delimiter that could be part of a number.
@@ -252,18 +252,18 @@ pub enum Error {
         /// The delimiter.
         delimiter: char,
     },
-    /// A decimal mark that is neither a point nor a comma.
-    #[error("decimal mark {decimal:?} is neither a point nor a comma")]
+    /// A decimal separator that is neither a point nor a comma.
+    #[error("decimal separator {decimal:?} is neither a point nor a comma")]
     Decimal {
-        /// The decimal mark.
+        /// The decimal separator.
         decimal: char,
     },
-    /// A column of a stream had only missing cells for so long that it was left out, and then a number.
-    #[error("{place}: value {value} is the first number of the column, after missing cells only")]
+    /// A column of a stream was left out because it began with missing values only, and then contained a number.
+    #[error("{place}: value {value} is the first number in a column of missing values")]
     LateNumber {
         /// Where.
         place: Place,
-        /// The value as it stands in the file.
+        /// The value as written in the file.
         value: String,
     },
     /// A row has more or fewer values than the table has columns.
@@ -275,43 +275,43 @@ pub enum Error {
         row: usize,
         /// Line, from 1.
         line: u64,
-        /// Values found.
+        /// Number of values found.
         n_found: usize,
-        /// Columns of the table.
+        /// Number of columns of the table.
         n_expected: usize,
     },
-    /// A cell holds nothing.
+    /// A cell is empty.
     #[error("{place}: empty cell")]
     EmptyCell {
         /// Where.
         place: Place,
     },
-    /// A cell holds NaN or an infinity.
+    /// A cell contains NaN or infinity.
     #[error("{place}: value {value} is not finite")]
     NotFinite {
         /// Where.
         place: Place,
-        /// The value as it stands in the file.
+        /// The value as written in the file.
         value: String,
     },
-    /// A cell holds a number beyond the range of double precision.
+    /// A cell contains a number beyond the range of double precision.
     #[error("{place}: value {value} is too large for double precision")]
     TooLarge {
         /// Where.
         place: Place,
-        /// The value as it stands in the file.
+        /// The value as written in the file.
         value: String,
     },
-    /// A cell holds something else than a number.
+    /// A cell contains something other than a number.
     #[error("{place}: value {value:?} is not a number")]
     NotNumber {
         /// Where.
         place: Place,
-        /// The value as it stands in the file.
+        /// The value as written in the file.
         value: String,
     },
-    /// A cell holds a whole number that double precision would change.
-    #[error("{place}: value {value} has no exact double-precision form")]
+    /// A cell contains an integer that double precision cannot represent.
+    #[error("{place}: integer {value} cannot be represented exactly in double precision")]
     Inexact {
         /// Where.
         place: Place,
@@ -326,29 +326,29 @@ pub enum Error {
         /// The weight.
         value: f64,
     },
-    /// Something else stands where a folder is needed.
+    /// The path exists but is not a folder.
     #[error("{}: is not a folder", file.display())]
     NotFolder {
         /// The path.
         file: PathBuf,
     },
-    /// Columns of the data were to be kept in an array of numbers.
-    #[error("{}: an NPY array cannot hold the columns of the data", file.display())]
+    /// Columns of the data were to be kept in a NumPy array.
+    #[error("{}: an NPY file cannot store the columns of the data", file.display())]
     OriginalsInNpy {
         /// The output file.
         file: PathBuf,
     },
-    /// A table has fewer rows than when it was read first.
-    #[error("{file}: {n_found} rows, but {n_expected} when it was read first")]
+    /// A table has fewer rows than on the first read.
+    #[error("{file}: found {n_found} rows, but {n_expected} on the first read")]
     FewerRows {
         /// The file.
         file: String,
-        /// Rows there are now.
+        /// Number of rows found now.
         n_found: usize,
-        /// Rows asked for by then.
+        /// Number of rows expected.
         n_expected: usize,
     },
-    /// The library refused the rows as a whole.
+    /// The library rejected the rows.
     #[error("{file}: {source}")]
     Rows {
         /// The file.
@@ -359,10 +359,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user may do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
-            Self::Extension { known, .. } => return Some(format!("known extensions are {known}")),
+            Self::Extension { known, .. } => return Some(format!("supported extensions are {known}")),
             Self::UnknownColumn { available, n_columns, near, .. } => {
                 let columns = available_columns(available, *n_columns);
                 let near: Vec<String> = near.iter().map(|name| format!("{name:?}")).collect();
@@ -373,47 +373,47 @@ impl Error {
             Self::NoMatch { available, n_columns, .. } => return Some(available_columns(available, *n_columns)),
             Self::ColumnType { numeric, .. } if numeric.is_empty() => return None,
             Self::ColumnType { numeric, .. } => {
-                return Some(format!("pick columns of numbers with --columns: {}", listed(numeric)));
+                return Some(format!("select numeric columns with --columns: {}", listed(numeric)));
             }
             Self::ForeignFile { .. } => "choose another folder, or move the file away",
-            Self::NoFolder { .. } => "make the folder first",
-            Self::OriginalsInNpy { .. } => "write .csv, .parquet or .arrow",
-            Self::FewerRows { .. } => "the file must not change while it is read",
-            Self::NotFolder { .. } => "name a folder, or a place where one can be made",
+            Self::NoFolder { .. } => "create the folder first",
+            Self::OriginalsInNpy { .. } => "write a .csv, .parquet or .arrow file instead",
+            Self::FewerRows { .. } => "do not modify the file while it is being read",
+            Self::NotFolder { .. } => "give a folder, or a path where one can be created",
             Self::Empty { .. } | Self::NoRows { .. } => "a table needs at least one row of numbers",
-            Self::NoColumns { .. } => "name the columns of data with --columns",
-            Self::NoNumbers { .. } => "another separator needs --delimiter; a decimal comma needs --decimal ,",
-            Self::AllSkipped { .. } => "leave out the columns with missing cells with --exclude",
-            Self::OtherColumns { .. } => "without --columns, the expected columns are found by their names",
+            Self::NoColumns { .. } => "select the data columns with --columns",
+            Self::NoNumbers { .. } => "set the delimiter with --delimiter, or use --decimal , for decimal commas",
+            Self::AllSkipped { .. } => "use --exclude to leave out the columns with missing values",
+            Self::OtherColumns { .. } => "omit --columns to select the expected columns by name",
             Self::AmbiguousColumn { .. } => {
-                "give each column its own name, leave one out by its number with --exclude, or use --no-header if the file has no header"
+                "give each column a unique name, leave one out by its number with --exclude, or use --no-header if the file has no header"
             }
             Self::Delimiter { .. } => "use a comma, semicolon, tab, pipe or space",
             Self::Decimal { .. } => "use . or ,",
             Self::Ragged { n_expected, .. } if *n_expected > 1 => "check that line for a missing or extra delimiter",
             Self::EmptyCell { .. } => MISSING_HINT,
             Self::NotFinite { value, .. } if value.to_ascii_lowercase().contains("nan") => MISSING_HINT,
-            Self::NotFinite { .. } => "remove such rows first",
-            Self::LateNumber { .. } => "name the columns with --columns, or read from a file",
-            Self::TooLarge { .. } => "bring the column to other units",
+            Self::NotFinite { .. } => "remove rows with infinite values first",
+            Self::LateNumber { .. } => "select the columns with --columns, or read from a file",
+            Self::TooLarge { .. } => "rescale the column to other units",
             Self::NotNumber { value, .. } => number_hint(value),
-            Self::Inexact { .. } => "identifiers are not data: leave the column out with --exclude",
-            Self::NegativeWeight { .. } => "weights are at least 0",
-            Self::InvalidModel { .. } => "was the model file edited by hand?",
-            Self::Ragged { n_expected: 1, .. } => "the values may be separated by something else: use --delimiter",
-            Self::Corrupt { format: "model", .. } => "a model file is the JSON that `mixtura fit --output` writes",
-            Self::Corrupt { .. } => "the file may be cut off, or have another format than its name says",
-            Self::OtherFormat { promised: Some(_), .. } => "give the file the extension of its format",
-            Self::OtherFormat { promised: None, .. } => "unpack or convert it first",
-            Self::NotText { .. } => "UTF-16 text must be saved as UTF-8",
-            Self::LongLine { .. } => "is there a quote that is never closed, or is the file not a table?",
+            Self::Inexact { .. } => "if the column holds identifiers, leave it out with --exclude",
+            Self::NegativeWeight { .. } => "weights must be at least 0",
+            Self::InvalidModel { .. } => "check whether the model file was edited by hand",
+            Self::Ragged { n_expected: 1, .. } => "the delimiter may be a different one: set it with --delimiter",
+            Self::Corrupt { format: "model", .. } => "a model file is the JSON file written by `mixtura fit --output`",
+            Self::Corrupt { .. } => "the file may be truncated, or its format may not match its extension",
+            Self::OtherFormat { promised: Some(_), .. } => "rename the file to the extension of its format",
+            Self::OtherFormat { promised: None, .. } => "decompress or convert it first",
+            Self::NotText { .. } => "if it is UTF-16 text, save it as UTF-8",
+            Self::LongLine { .. } => "check for an unclosed quote, or whether the file is a table at all",
             Self::Memory { .. } => "use fewer columns (--columns) or a sample of the rows",
             _ => return None,
         };
         Some(text.to_owned())
     }
 
-    /// Whether the reader of our output went away, which is no failure of ours.
+    /// Whether the reader of our output closed the pipe, which is not a failure.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,4 +1,4 @@
-//! Makes folders of output appear whole: written aside, then put in place by one swap where that is possible.
+//! Writes output folders atomically: to a temporary folder that is then swapped with the target where possible.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,17 +9,17 @@ use crate::target::folder_of;
 use crate::temporary::{Temporary, is_temporary_name, sync, sync_folder};
 use crate::{Error, target, write_file};
 
-/// A folder of output, written aside and put in its place on [`commit`](Self::commit).
+/// An output folder that is written to a temporary location and moved to its target on [`commit`](Self::commit).
 ///
-/// A folder that does not exist appears with all its files at once. One that holds nothing but the files of an
-/// earlier run is swapped for the new one. Where it holds other files as well, or is the current
-/// folder or the root of a file system, the finished files are moved into it one by one, in the order in which they
-/// were added, and then those of an earlier run that were not written this time are removed. Other files are never
-/// touched.
+/// A new folder appears with all its files at once. An existing folder that contains only files of an earlier run is
+/// swapped with the new one. If it contains other files, is the current folder or is the root of a file system, the
+/// finished files are moved into it one by one, in the order in which they were added, and then files of an earlier
+/// run that were not written again are removed. Other files are never touched.
 ///
-/// What an earlier run wrote stands in a list in the folder, `.mixtura-files`. Whatever is not in it is not ours.
+/// The files written by an earlier run are listed in `.mixtura-files` in the folder. Files that are not listed belong
+/// to someone else.
 ///
-/// Dropped without `commit`, it leaves nothing behind and changes nothing.
+/// If it is dropped without `commit`, it leaves nothing behind and changes nothing.
 ///
 /// ```
 /// use mixtura_io::OutputFolder;
@@ -28,7 +28,7 @@ use crate::{Error, target, write_file};
 /// let path = parent.path().join("report");
 /// let mut folder = OutputFolder::create(&path)?;
 /// folder.add("figures/a.svg", b"<svg/>")?;
-/// folder.add("index.html", b"<p>")?; // what refers to the others comes last
+/// folder.add("index.html", b"<p>")?; // add files that refer to others last
 /// assert!(!path.exists());
 /// folder.commit()?;
 /// assert_eq!(std::fs::read(path.join("figures/a.svg"))?, b"<svg/>");
@@ -37,7 +37,7 @@ use crate::{Error, target, write_file};
 pub struct OutputFolder {
     /// The path as the user gave it, for messages.
     path: PathBuf,
-    /// The folder itself, links followed.
+    /// The folder itself, with links resolved.
     target: PathBuf,
     aside: Temporary,
     /// The files, as paths from the folder, in the order in which they were added.
@@ -46,14 +46,14 @@ pub struct OutputFolder {
     earlier: BTreeSet<PathBuf>,
 }
 
-/// The list of the files that were written.
+/// Name of the file that lists the written files.
 const LIST: &str = ".mixtura-files";
 
 impl OutputFolder {
-    /// Starts a folder.
+    /// Prepares a folder.
     ///
-    /// Refuses, before any work, a path where something else stands or where no folder can be made. Folders above it
-    /// that are missing are made on `commit`.
+    /// Fails, before any work is done, if the path is not a folder or cannot become one. Missing parent folders are
+    /// created on `commit`.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Write { file: path.to_owned(), source };
         let target = target(path);
@@ -66,7 +66,7 @@ impl OutputFolder {
             return Err(Error::NotFolder { file: beside.to_owned() });
         }
         let earlier = earlier(&target);
-        // Aside but inside: on the same file system, and where we may write, even if that is not so next to it.
+        // Inside the target: on the same file system, and writable even if the parent folder is not.
         let must_stay = metadata.is_some() && (must_stay(&target) || !holds_only(&target, &earlier).map_err(failed)?);
         let aside = match Temporary::folder(if must_stay { &target } else { beside }) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && metadata.is_some() => {
@@ -76,14 +76,14 @@ impl OutputFolder {
         };
         let aside = aside.map_err(failed)?;
         if let Some(metadata) = metadata {
-            // Files must be able to come into the folder even if none may come into the old one any more.
+            // The new folder must be writable even if the old one no longer is.
             refuse_read_only(&metadata).map_err(failed)?;
             fs::set_permissions(aside.path(), metadata.permissions()).map_err(failed)?;
         }
         Ok(Self { path: path.to_owned(), target, aside, files: Vec::new(), earlier })
     }
 
-    /// Where a file will be in the end, to compare with inputs by [`same_target`](crate::same_target).
+    /// The final path of a file, for comparison with inputs by [`same_target`](crate::same_target).
     ///
     /// ```
     /// use mixtura_io::{OutputFolder, same_target};
@@ -99,7 +99,7 @@ impl OutputFolder {
         self.target.join(relative)
     }
 
-    /// Refuses files that are there already although no earlier run wrote them.
+    /// Rejects files that already exist but were not written by an earlier run.
     pub fn refuse_foreign(&self, names: &[&str]) -> Result<(), Error> {
         let is_foreign = |name: &&&str| self.target.join(name).exists() && !self.earlier.contains(Path::new(name));
         match names.iter().find(is_foreign) {
@@ -108,14 +108,14 @@ impl OutputFolder {
         }
     }
 
-    /// Adds a file with its whole contents; the folders it lies in are made.
+    /// Adds a complete file, creating its parent folders.
     pub fn add(&mut self, relative: impl AsRef<Path>, contents: &[u8]) -> Result<(), Error> {
         let relative = relative.as_ref();
         let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
         assert!(is_plain && relative != Path::new(""), "invariant: files lie in the folder");
         let path = self.aside.path().join(relative);
         if !self.aside.path().is_dir() {
-            // Removed on request, with all that was added before.
+            // The temporary folder was removed on request, with everything added before.
             let source = io::Error::from(io::ErrorKind::NotFound);
             return Err(Error::Write { file: self.path.join(relative), source });
         }
@@ -130,7 +130,7 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Puts the folder in its place.
+    /// Moves the folder to its target.
     pub fn commit(mut self) -> Result<(), Error> {
         let list: Vec<String> = self.files.iter().map(|file| format!("{}\n", file.display())).collect();
         self.add(LIST, list.concat().as_bytes())?;
@@ -160,7 +160,7 @@ impl std::fmt::Debug for OutputFolder {
     }
 }
 
-/// Whether a folder cannot be exchanged for another: someone stands in it, or something is mounted there.
+/// Whether a folder cannot be swapped: it is the current folder or a mount point.
 fn must_stay(folder: &Path) -> bool {
     let is_current = std::env::current_dir().and_then(fs::canonicalize).is_ok_and(|here| here.starts_with(folder));
     is_current || is_mount_point(folder)
@@ -182,20 +182,19 @@ fn refuse_read_only(metadata: &fs::Metadata) -> io::Result<()> {
     if metadata.permissions().readonly() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
 }
 
-/// The files that an earlier run put into a folder, as its list says, and the list itself.
+/// The files of an earlier run according to the folder's list, including the list itself.
 fn earlier(folder: &Path) -> BTreeSet<PathBuf> {
     let Ok(list) = fs::read_to_string(folder.join(LIST)) else { return BTreeSet::new() };
     list.lines().chain([LIST]).map(PathBuf::from).collect()
 }
 
-/// Whether all files in a folder are of an earlier run; folders without files are not.
+/// Whether all files in a folder are from an earlier run; empty folders do not count as such.
 fn holds_only(folder: &Path, earlier: &BTreeSet<PathBuf>) -> io::Result<bool> {
     let found = list(folder)?;
     Ok(found.iter().all(|path| earlier.contains(path)))
 }
 
-/// Every file in a folder and in folders in it, and every empty folder, as paths from the folder. Links count as
-/// files, temporaries not at all.
+/// Every file and every empty folder below a folder, as relative paths. Links count as files; temporaries are ignored.
 fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut waiting = vec![PathBuf::new()];
@@ -220,19 +219,19 @@ fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The folders in which files lie, inner ones first; the outermost is the empty path.
+/// The parent folders of the files, inner ones first; the outermost is the empty path.
 fn folders(files: &[PathBuf]) -> Vec<PathBuf> {
     let all: BTreeSet<PathBuf> = files.iter().flat_map(|file| file.ancestors().skip(1).map(Path::to_owned)).collect();
     all.into_iter().rev().collect()
 }
 
-/// Exchanges an old folder for the new one beside it; the old one ends up where the new one was.
+/// Swaps an old folder with the new one next to it; the old one ends up at the path of the new one.
 fn replace(aside: &Path, target: &Path, files: &[PathBuf], earlier: &BTreeSet<PathBuf>) -> io::Result<()> {
-    // Something may be mounted there after all, which cannot be seen where it is of the same file system.
+    // It may still be a mount point: that cannot be detected if it is on the same file system.
     let Ok(old) = exchange(aside, target) else {
         return merge(aside, target, files, earlier);
     };
-    // What came into the old folder since it was looked through is not ours to remove.
+    // Files added to the old folder since it was checked are not ours to remove.
     for path in list(&old)?.iter().filter(|path| !earlier.contains(*path)) {
         let new = target.join(path);
         fs::create_dir_all(folder_of(&new)).and_then(|()| fs::rename(old.join(path), new))?;
@@ -255,9 +254,9 @@ fn exchange(aside: &Path, target: &Path) -> io::Result<PathBuf> {
     exchange_in_steps(aside, target)
 }
 
-/// The same where the system has no swap: for a moment there is no folder at all.
+/// The same for systems without an atomic swap: for a moment there is no folder at all.
 fn exchange_in_steps(aside: &Path, target: &Path) -> io::Result<PathBuf> {
-    // The name of a temporary, so that a later run removes it if this one is killed here.
+    // Named like a temporary, so that a later run removes it if this process is killed here.
     let name = aside.file_name().unwrap_or_default().to_string_lossy().replace(".tmp", "old.tmp");
     let old = folder_of(target).join(name);
     fs::rename(target, &old)?;
@@ -268,7 +267,7 @@ fn exchange_in_steps(aside: &Path, target: &Path) -> io::Result<PathBuf> {
     Ok(old)
 }
 
-/// Moves finished files into a folder that stays, and removes those of an earlier run that were not written this time.
+/// Moves finished files into an existing folder, and removes files of an earlier run that were not written again.
 fn merge(aside: &Path, target: &Path, files: &[PathBuf], earlier: &BTreeSet<PathBuf>) -> io::Result<()> {
     for file in files {
         let (from, to) = (aside.join(file), target.join(file));
@@ -285,7 +284,7 @@ fn merge(aside: &Path, target: &Path, files: &[PathBuf], earlier: &BTreeSet<Path
         let path = target.join(path);
         if path.is_symlink() || !path.is_dir() { fs::remove_file(path)? } else { fs::remove_dir(path)? }
     }
-    // Only folders that are empty now can be removed, and those are ours.
+    // Only empty folders can be removed, and those are ours.
     for folder in folders(&stale).iter().filter(|folder| **folder != Path::new("")) {
         drop(fs::remove_dir(target.join(folder)));
     }
@@ -316,7 +315,7 @@ mod tests {
         assert_eq!(fs::read_to_string(target.join("index.html")).unwrap(), "new");
         assert_eq!(fs::read_to_string(old.join("index.html")).unwrap(), "old");
         assert!(is_temporary_name(old.file_name().unwrap()) && !aside.exists());
-        // Where the new one cannot come, the old one stays.
+        // If the new folder cannot be moved, the old one stays.
         assert!(exchange_in_steps(&parent.path().join(".mixtura-none.tmp"), &target).is_err());
         assert_eq!(fs::read_to_string(target.join("index.html")).unwrap(), "new");
     }

@@ -1,4 +1,4 @@
-//! Names where a table comes from and tells its format from the name.
+//! The source of a table, and the format implied by its file name.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::Error;
 
-/// The extensions of tables that can be read, for messages.
+/// The supported extensions, for messages.
 pub(crate) const KNOWN: &str =
     ".csv, .tsv, .txt, .dat (each also with .gz or .zst), .parquet, .arrow, .feather, .arrows and .npy";
 
@@ -22,27 +22,27 @@ pub(crate) const KNOWN: &str =
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A file, its format told by its extension, or by its first bytes if the extension is unknown.
+    /// A file; the format is determined by the extension, or by the first bytes if the extension is unknown.
     Path(PathBuf),
-    /// Standard input, its format told by its first bytes.
+    /// Standard input; the format is determined by the first bytes.
     Stdin,
 }
 
-/// How a table is written down.
+/// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// Delimited text; the delimiter if the extension fixes it.
+    /// Delimited text, with the delimiter if the extension implies one.
     Text { delimiter: Option<u8> },
     /// Apache Parquet.
     Parquet,
-    /// Apache Arrow, a file or a stream; which of them is told by how it begins.
+    /// Apache Arrow, a file or a stream, which differ in their first bytes.
     Arrow,
     /// A NumPy array.
     Npy,
 }
 
 impl Input {
-    /// The format that the extension promises, if it is known.
+    /// The format implied by the extension, if it is known.
     pub(crate) fn format(&self) -> Option<Format> {
         let Self::Path(path) = self else {
             return None;
@@ -61,7 +61,7 @@ impl Input {
 }
 
 impl Format {
-    /// What the format is called in messages.
+    /// The name of the format in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Text { .. } => "text",
@@ -72,7 +72,7 @@ impl Format {
     }
 }
 
-/// Opens a file for reading; a folder is refused here, where the system would only fail at the first read.
+/// Opens a file for reading. Fails on a folder, for which the system would only fail at the first read.
 pub(crate) fn open(path: &Path) -> Result<File, Error> {
     let file = || path.display().to_string();
     let opened = File::open(path).map_err(|source| Error::Read { file: file(), source })?;
@@ -83,7 +83,7 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
     Ok(opened)
 }
 
-/// The extension in lower case with its dot, together with the one before a `.gz` or `.zst`.
+/// The extension in lower case with its dot, including the one before `.gz` or `.zst`.
 pub(crate) fn extension(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);

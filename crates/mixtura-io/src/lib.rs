@@ -1,5 +1,5 @@
-//! Brings tables in and out: CSV, Parquet, Arrow and NPY files as rows for `mixtura`, and output files
-//! that appear whole or not at all.
+//! Input and output for `mixtura`: reads and writes CSV, Parquet, Arrow and NPY tables and JSON models.
+//! Output files are written atomically.
 //!
 //! ```
 //! use mixtura_io::{Input, ReadOptions, TableColumns, TableWriter, read};

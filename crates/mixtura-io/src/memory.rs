@@ -1,13 +1,14 @@
-//! Tells how much memory is free, so that a table too large for it is refused instead of killed.
+//! Determines the available memory, so that reading a table that is too large fails with an error instead of an
+//! out-of-memory kill.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes of memory that this process can still take: what the system has available or what its
-/// control group leaves, whichever is less. `None` where neither can be told, as outside Linux.
+/// Bytes of memory that this process can still allocate: the minimum of what is available on the system
+/// and what its control group allows. `None` if neither is known, as on systems other than Linux.
 ///
-/// Linux promises memory that it does not have, so a successful allocation says little; compare a
-/// request with this number before making it.
+/// Linux overcommits memory, so a successful allocation says little. Compare a request with this number
+/// before making it.
 ///
 /// ```
 /// if let Some(n_bytes) = mixtura_io::memory::available() {
@@ -25,10 +26,10 @@ fn available_of_system(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What the strictest of the control groups leaves, of version 1 or 2.
+/// The memory left by the strictest of the control groups, version 1 or 2.
 ///
-/// A limit may stand in any group above the process's own; inside a container the path names a group
-/// of the host, and the root of the mount is the process's own group.
+/// Any ancestor of the process's group may have a limit. Inside a container the path names a group of
+/// the host, and the root of the mount is the process's own group.
 fn available_of_groups(membership: &str) -> Option<u64> {
     let groups = membership.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -52,10 +53,10 @@ fn ancestors(root: &str, group: &str) -> impl Iterator<Item = PathBuf> {
     paths.into_iter()
 }
 
-/// Limit less usage; pages that only cache files count as free, as they are given back on demand.
+/// Limit minus usage; pages of the file cache count as free, because they are released on demand.
 fn left(group: &Path, [limit, usage]: [&str; 2]) -> Option<u64> {
     let number = |file: &str| fs::read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok();
-    // "max", which is no number, means that there is no limit; version 1 writes a huge number.
+    // "max", which does not parse, means no limit; version 1 writes a huge number instead.
     let (limit, usage) = (number(limit)?, number(usage)?);
     let statistics = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
     let cached = ["inactive_file ", "total_inactive_file "]
@@ -64,31 +65,31 @@ fn left(group: &Path, [limit, usage]: [&str; 2]) -> Option<u64> {
     Some(limit.saturating_sub(usage.saturating_sub(cached.unwrap_or(0))))
 }
 
-/// Watches over the growth of a table.
+/// Limits the growth of a table.
 #[cfg(feature = "tables")]
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// Most bytes that the table may take.
+    /// Maximum size of the table in bytes.
     limit: Option<u64>,
-    /// Whether the limit is what the machine had free, so that others may use it up meanwhile.
+    /// Whether the limit is the available memory, which other processes may use up in the meantime.
     is_measured: bool,
-    /// The size at which to look again.
+    /// The size at which to check again.
     next_check: u64,
 }
 
 #[cfg(feature = "tables")]
 impl Budget {
-    /// Growth between two looks at the free memory: a look costs microseconds, this growth milliseconds.
+    /// Growth between two checks of the available memory: a check takes microseconds, this growth milliseconds.
     const STEP: u64 = 64 << 20;
 
-    /// A limit of so many bytes; without one, the memory that is free but for a sixteenth of it,
-    /// which the fit and everything else on the machine need.
+    /// The given limit or, without one, the available memory minus a sixteenth, which is left for the fit
+    /// and for other processes.
     pub(crate) fn new(limit: Option<u64>) -> Self {
         let measured = || available().map(|n_bytes| n_bytes / 16 * 15);
         Self { limit: limit.or_else(measured), is_measured: limit.is_none(), next_check: 0 }
     }
 
-    /// The limit, if so many bytes in all are beyond it. Cheap enough to ask often.
+    /// Returns the limit if a total of `n_bytes` exceeds it. Cheap enough to call often.
     pub(crate) fn exceeded_by(&mut self, n_bytes: u64) -> Option<u64> {
         let limit = self.limit?;
         if n_bytes > limit {

@@ -1,5 +1,5 @@
-//! Opens a table, tells its format by its first bytes, and keeps what cannot be read twice in a
-//! temporary file.
+//! Opens a table, detects its format from the first bytes, and copies streams to a temporary file where
+//! random access is needed.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -8,31 +8,31 @@ use std::sync::Arc;
 use crate::input::{self, Format, KNOWN};
 use crate::{Error, Input};
 
-/// As many bytes as any format needs to be told by.
+/// Number of bytes needed to detect any format.
 const MAGIC_BYTES: u64 = 16;
-/// Metadata of the first message of an Arrow stream is never longer.
+/// Maximum length of the metadata of the first message of an Arrow stream.
 const MOST_SCHEMA_BYTES: i32 = 1 << 28;
 
-/// What the first bytes say that a file is.
+/// The kind of file according to its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     Table(Format),
     Gzip,
     Zstd,
-    /// A format that is known but not read, by its name.
+    /// A known but unsupported format, with its name.
     Other(&'static str),
-    /// Text, as far as can be seen, or anything else.
+    /// Probably text, or anything else.
     Unknown,
 }
 
-/// Tells what a file is by how it begins.
+/// Detects the kind of file from its first bytes.
 pub(crate) fn content(beginning: &[u8]) -> Content {
     let arrow_stream = |rest: &[u8]| {
         let length = rest.first_chunk().map(|&bytes| i32::from_le_bytes(bytes));
         length.is_some_and(|length| (1..MOST_SCHEMA_BYTES).contains(&length))
     };
     match beginning {
-        // A header of text may begin with the same letters.
+        // The header of a text file may begin with the same letters.
         [b'P', b'A', b'R', b'1', after, ..] if !matches!(after, b'\t' | b'\n' | b'\r' | b' '..) => {
             Content::Table(Format::Parquet)
         }
@@ -44,15 +44,15 @@ pub(crate) fn content(beginning: &[u8]) -> Content {
         [b'P', b'K', 3, 4, ..] => Content::Other("a zip archive, such as .xlsx or .npz"),
         [0x89, b'H', b'D', b'F', ..] => Content::Other("an HDF5 file"),
         [b'S', b'Q', b'L', b'i', b't', b'e', b' ', b'f', ..] => Content::Other("an SQLite database"),
-        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => Content::Other("packed with bzip2"),
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => Content::Other("packed with xz"),
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => Content::Other("compressed with bzip2"),
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => Content::Other("compressed with xz"),
         _ => Content::Unknown,
     }
 }
 
-/// An open file, standard input or pipe, its first bytes already looked at.
+/// An open file, standard input or pipe whose first bytes have been read.
 pub(crate) struct Opened {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) name: String,
     pub(crate) beginning: Vec<u8>,
     source: Source,
@@ -61,7 +61,7 @@ pub(crate) struct Opened {
 enum Source {
     /// A file on disk, at its start.
     Regular(File),
-    /// Anything that can be read only once, after its beginning.
+    /// A source that can be read only once, positioned after its first bytes.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -90,14 +90,14 @@ impl Opened {
         Ok(Self { name, beginning, source })
     }
 
-    /// The format by content and name; they must not contradict each other.
+    /// The format by content and extension, which must not contradict each other.
     pub(crate) fn format(&self, input: &Input) -> Result<Format, Error> {
         let found = content(&self.beginning);
         let mismatch =
             |found: &str, promised| Error::OtherFormat { file: self.name.clone(), found: found.to_owned(), promised };
         match (input.format(), found) {
             (Some(promised), Content::Table(found)) if promised != found => {
-                Err(mismatch(&format!("in the format {}", found.name()), Some(promised.name())))
+                Err(mismatch(&format!("in {} format", found.name()), Some(promised.name())))
             }
             (promised, Content::Other(found)) => Err(mismatch(found, promised.map(Format::name))),
             (Some(promised), _) => Ok(promised),
@@ -110,7 +110,7 @@ impl Opened {
                     Error::Extension { file: self.name.clone(), extension, known: KNOWN }
                 }
                 _ => {
-                    let reason = "neither text nor a format that is known by its first bytes".to_owned();
+                    let reason = "neither text nor a known format".to_owned();
                     Error::Unsupported { file: self.name.clone(), reason }
                 }
             }),
@@ -122,7 +122,7 @@ impl Opened {
         matches!(self.source, Source::Regular(_))
     }
 
-    /// Everything from the start, once.
+    /// A reader of everything from the start; can be used once.
     pub(crate) fn into_stream(self) -> Box<dyn Read + Send> {
         match self.source {
             Source::Regular(file) => Box::new(file),
@@ -130,8 +130,8 @@ impl Opened {
         }
     }
 
-    /// A file that can be read at any place; a stream is first copied to a temporary one without a
-    /// name, which goes away with its last handle.
+    /// A file with random access; a stream is first copied to an unnamed temporary file, which is deleted
+    /// with its last handle.
     pub(crate) fn into_file(self) -> Result<SharedFile, Error> {
         let failed = |source| Error::Read { file: self.name.clone(), source };
         let file = match self.source {
@@ -148,13 +148,13 @@ impl Opened {
     }
 }
 
-/// Bytes without those that no text has; that they are the right text is for its reader to find.
+/// Whether the bytes can be text: UTF-16, or free of control characters other than white space.
 fn is_like_text(beginning: &[u8]) -> bool {
     let is_utf16 = beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff");
     is_utf16 || !beginning.iter().any(|&byte| byte < b' ' && !b"\t\n\r\x0c".contains(&byte))
 }
 
-/// A file that several tasks read at places of their own.
+/// A file that several tasks read at independent positions.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedFile {
     name: Arc<str>,
@@ -168,7 +168,7 @@ impl SharedFile {
         self.name.to_string()
     }
 
-    /// Reads up to `bytes.len()` bytes from a position on, without moving any other reader.
+    /// Reads up to `bytes.len()` bytes at a position, without moving any other reader.
     pub(crate) fn read_at(&self, position: u64, bytes: &mut [u8]) -> io::Result<usize> {
         #[cfg(unix)]
         return std::os::unix::fs::FileExt::read_at(&*self.file, bytes, position);
@@ -176,18 +176,18 @@ impl SharedFile {
         return std::os::windows::fs::FileExt::seek_read(&*self.file, bytes, position);
     }
 
-    /// Fills `bytes` from a position on.
+    /// Fills `bytes` from a position.
     pub(crate) fn read_exact_at(&self, position: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.reader(position).read_exact(bytes)
     }
 
-    /// Reads on from a position.
+    /// A reader that starts at a position.
     pub(crate) fn reader(&self, position: u64) -> SharedReader {
         SharedReader { file: self.clone(), position }
     }
 }
 
-/// One task's place in a shared file.
+/// A task's position in a shared file.
 pub(crate) struct SharedReader {
     file: SharedFile,
     position: u64,

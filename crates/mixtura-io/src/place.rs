@@ -1,8 +1,8 @@
-//! Says where in a table something stands: file, row, line and column.
+//! The location of a cell: file, row, line and column.
 
 use std::fmt;
 
-/// A column, by the name it has in the file or by its number.
+/// A column, identified by its name or by its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
     /// The name in the file.
@@ -20,7 +20,7 @@ impl fmt::Display for Column {
     }
 }
 
-/// A cell of a table.
+/// The location of a cell.
 ///
 /// ```
 /// use mixtura_io::{Column, Place};
@@ -30,11 +30,11 @@ impl fmt::Display for Column {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file, as the user named it.
+    /// The file, as given by the user.
     pub file: String,
     /// Row of data, from 0.
     pub row: usize,
-    /// Line of a text file, from 1, as editors count.
+    /// Line of a text file, from 1, as counted by editors.
     pub line: Option<u64>,
     /// The column.
     pub column: Column,

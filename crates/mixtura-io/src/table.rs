@@ -1,21 +1,21 @@
-//! Holds what a file gave (rows, labels, notices) and what to ask of it.
+//! A table in memory, and the options for reading it.
 
 use mixtura::Rows;
 
 /// A table in memory.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The rows, with names, weights and labels as far as the file and the options give them.
+    /// The rows, with names, weights and labels if the file and the options provide them.
     pub rows: Rows<'static>,
-    /// What the labels of the rows stand for, if a column of labels was asked for.
+    /// The meaning of the row labels, if a label column was requested.
     pub labels: Option<LabelColumn>,
-    /// What the user should know although nothing is wrong.
+    /// Notes for the user.
     pub notices: Vec<String>,
-    /// Rows of the file that were left out because a cell is missing, from 0, ascending.
+    /// Rows of the file that were skipped because of missing values, from 0, in ascending order.
     pub skipped: Vec<usize>,
-    /// Rows in the file, with those that were left out.
+    /// Number of rows in the file, including skipped rows.
     pub n_rows_read: usize,
-    /// For each column of `rows` its index among the columns of the file.
+    /// For each column of `rows`, its index in the file.
     pub used: Vec<usize>,
     /// The names of all columns of the file, in order; empty if they have none. A column whose own
     /// name is empty is called `column` and its number.
@@ -25,30 +25,30 @@ pub struct Table {
 /// The column that the labels came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelColumn {
-    /// The column, as it was asked for.
+    /// The column as requested.
     pub name: String,
-    /// The values in the file; label `i` stands for `values[i]`. In order of number if all are
-    /// numbers, else of text.
+    /// The values in the file; label `i` means `values[i]`. Sorted numerically if all are numbers,
+    /// else as text.
     pub values: Vec<String>,
 }
 
-/// What to do with rows in which a used cell (data, weight or label) is missing: empty, null, NaN,
-/// or one of the words NA, N/A, NaN and null in any case. Infinities are refused either way.
+/// How to handle rows in which a data, weight or label cell is missing: empty, null, NaN, or one of the
+/// words NA, N/A, NaN and null in any case. Infinities are always rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Missing {
-    /// Refuse the table, with the place of the first such cell.
+    /// Fail, and report the first such cell.
     #[default]
     Refuse,
-    /// Leave such rows out and say how many.
+    /// Skip these rows and report how many there are.
     Skip,
 }
 
 /// Which columns of a table to read, and how.
 ///
-/// A selector of columns is an exact name, which always wins; a number from 1, unless names are
-/// numbers themselves; a range of either with both ends, `a..d`, `2..5` or `2-5`; or a pattern with
-/// `*`, `?`, `[abc]`, `[a-z]` or `[!abc]`, which tells upper case from lower.
+/// A column selector is an exact name, which takes precedence; a position from 1, unless names are
+/// numbers themselves; an inclusive range of either, `a..d`, `2..5` or `2-5`; or a case-sensitive
+/// pattern with `*`, `?`, `[abc]`, `[a-z]` or `[!abc]`.
 ///
 /// ```
 /// use mixtura_io::{Input, Missing, ReadOptions, read};
@@ -68,31 +68,31 @@ pub enum Missing {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Selectors of the columns of data; default: all but weights and labels. A column that several
-    /// patterns or ranges pick counts once, where it is first picked; named twice, it is refused.
+    /// Selectors of the data columns; default: all except weights and labels. A column matched by several
+    /// patterns or ranges is used once, at its first match; naming a column twice is an error.
     pub columns: Option<Vec<String>>,
-    /// Selectors of columns that are not data, whatever `columns` picks; default: none.
+    /// Selectors of columns to leave out, even if `columns` selects them; default: none.
     pub exclude: Vec<String>,
-    /// The names that the columns of data must have, exactly, and the order they are given in; ignored
-    /// if the table has no names. Together with `columns`, those must be the same names. Default: none.
+    /// The exact names of the data columns, in the order in which they are returned; ignored if the table
+    /// has no names. If `columns` is given too, it must select the same names. Default: none.
     pub expected: Option<Vec<String>>,
-    /// Whether to refuse a column without any number (text, dates, only missing cells) that was not
-    /// asked for by name or number, instead of leaving it out with a notice; default: false.
+    /// Whether to fail on a column without any number (text, dates, only missing values) that was not
+    /// selected by name or position, instead of leaving it out with a note; default: false.
     pub strict: bool,
-    /// What to do with rows in which a cell is missing; default: refuse them.
+    /// How to handle rows with missing values; default: fail.
     pub missing: Missing,
-    /// Whether the first line of a text file holds names; default: true.
+    /// Whether the first line of a text file contains column names; default: true.
     pub has_header: bool,
-    /// What stands between the values of a text file; default: guessed from its extension and beginning.
+    /// The delimiter of a text file; default: detected from the extension and the beginning of the file.
     pub delimiter: Option<u8>,
-    /// The decimal mark of a text file, `b'.'` or `b','`; default: a point, or a comma where values are
-    /// separated by semicolons and the beginning of the file has numbers such as `1,5` and none such as `1.5`.
+    /// The decimal separator of a text file, `b'.'` or `b','`; default: a point, or a comma if the delimiter is a
+    /// semicolon and the beginning of the file has numbers such as `1,5` and none such as `1.5`.
     pub decimal: Option<u8>,
-    /// The column of row weights, by name or number; default: none.
+    /// The column of row weights, by name or position; default: none.
     pub weights: Option<String>,
-    /// The column of labels, text or numbers, by name or number; default: none.
+    /// The column of labels, text or numbers, by name or position; default: none.
     pub labels: Option<String>,
-    /// Most bytes of memory that the rows may take; default: most of what is free.
+    /// Maximum memory of the rows in bytes; default: most of the available memory.
     pub memory: Option<u64>,
 }
 

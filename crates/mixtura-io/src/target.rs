@@ -1,4 +1,4 @@
-//! Tells which file an output path stands for, and whether a file could be written there.
+//! Resolves output paths, and checks whether they can be written.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;
@@ -7,27 +7,27 @@ use std::path::{Component, Path, PathBuf};
 use crate::Error;
 use crate::temporary::Temporary;
 
-/// How many links to links are followed, as many as Linux does.
+/// Maximum number of links followed, the same as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// Where the output to a path goes.
+/// The destination of the output to a path.
 #[derive(Debug)]
 pub(crate) enum Destination {
-    /// Into a pipe, a device, a socket, or an open file by the name of its descriptor: written as it comes.
+    /// A pipe, a device, a socket, or the name of an open file descriptor: written directly.
     Direct,
-    /// Into a regular file, which may exist already.
+    /// A regular file, which may already exist.
     File {
-        /// The file, links followed.
+        /// The file, with links resolved.
         file: PathBuf,
         /// Its folder, which exists.
         folder: PathBuf,
-        /// The permissions of the file that is there now, for the one that takes its place.
+        /// The permissions of the existing file, which its replacement gets too.
         permissions: Option<Permissions>,
     },
 }
 
 impl Destination {
-    /// Finds out where the output to a path goes, without opening anything; refuses what cannot be written.
+    /// Resolves the output to a path without opening anything; fails if it cannot be written.
     pub(crate) fn of(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Write { file: path.to_owned(), source };
         let existing = fs::metadata(path).ok();
@@ -44,7 +44,7 @@ impl Destination {
         if !folder.is_dir() {
             return Err(Error::NoFolder { file: path.to_owned(), folder });
         }
-        // A rename would replace a file that is protected against writing.
+        // A rename would replace even a read-only file.
         let permissions = existing.map(|metadata| metadata.permissions());
         if permissions.as_ref().is_some_and(Permissions::readonly) {
             return Err(failed(io::Error::from(io::ErrorKind::PermissionDenied)));
@@ -53,11 +53,10 @@ impl Destination {
     }
 }
 
-/// Says whether a file could be written, before there is anything to write, and leaves nothing behind.
+/// Checks whether a file could be written, before there is anything to write, and leaves nothing behind.
 ///
-/// The folder must exist and take new files; the target must be no folder and not be protected against writing.
-/// Pipes, devices and sockets are not opened: a pipe's reader would see its end, and without a reader the call would
-/// wait for one.
+/// The folder must exist and be writable; the target must not be a folder or read-only. Pipes, devices and sockets are
+/// not opened: a pipe's reader would see the end of the stream, and without a reader the call would block.
 ///
 /// ```
 /// use mixtura_io::probe;
@@ -66,7 +65,7 @@ impl Destination {
 /// assert!(probe(&folder.path().join("model.json")).is_ok());
 /// assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
 /// let error = probe(&folder.path().join("none/model.json")).unwrap_err();
-/// assert_eq!(error.hint().as_deref(), Some("make the folder first"));
+/// assert_eq!(error.hint().as_deref(), Some("create the folder first"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn probe(path: &Path) -> Result<(), Error> {
@@ -87,9 +86,9 @@ fn refuse_unwritable(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// One name for the file that would be written to a path: links followed, folders made canonical.
+/// The canonical path of the file that would be written: links resolved, folders canonicalized.
 ///
-/// Neither the file nor its folders need to exist. Two paths to one file by hard links have different names; see
+/// Neither the file nor its folders need to exist. Two hard links to the same file have different canonical paths; see
 /// [`same_target`].
 ///
 /// ```
@@ -109,7 +108,7 @@ pub fn target(path: &Path) -> PathBuf {
     }
 }
 
-/// The name of a file that does not exist: what exists of its path made canonical, the rest as it is spelled.
+/// The canonical path of a file that does not exist: the existing part is canonicalized, the rest is kept.
 fn missing_target(path: &Path, n_links: usize) -> PathBuf {
     if let (Ok(link), 1..) = (fs::read_link(path), n_links) {
         return missing_target(&folder_of(path).join(link), n_links - 1);
@@ -129,10 +128,10 @@ fn missing_target(path: &Path, n_links: usize) -> PathBuf {
     folder
 }
 
-/// Whether writing to one path would write, or replace, what is at the other.
+/// Whether writing to one path would overwrite or replace the file at the other.
 ///
-/// True for two paths to one existing file, by symbolic or hard links, and for two spellings of a file that does not
-/// exist yet. Devices such as `/dev/null` count as well, although they take any number of outputs.
+/// True for two paths to the same existing file, also through symbolic or hard links, and for two spellings of a file
+/// that does not exist yet. Devices such as `/dev/null` count too, although they accept any number of outputs.
 ///
 /// ```
 /// use mixtura_io::same_target;
@@ -150,7 +149,7 @@ pub fn same_target(a: &Path, b: &Path) -> bool {
     same_file(a, b) || target(a) == target(b)
 }
 
-/// Whether two paths name one existing file, through links or not.
+/// Whether two paths refer to the same existing file, directly or through links.
 ///
 /// ```
 /// use mixtura_io::same_file;
@@ -173,7 +172,7 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// The folder of a file; the current one for a plain name.
+/// The folder of a file; the current folder for a plain name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -181,14 +180,14 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Where a chain of links ends.
+/// The end of a chain of links.
 struct End {
     path: PathBuf,
-    /// Whether it went through the name of an open file, which has a position of its own.
+    /// Whether the chain includes the name of an open file descriptor, which has its own position.
     is_descriptor: bool,
 }
 
-/// The file that a chain of links ends at, whether or not it exists yet.
+/// The file at the end of a chain of links, which may not exist yet.
 fn follow_links(path: &Path) -> io::Result<End> {
     let mut end = End { path: path.to_owned(), is_descriptor: is_descriptor(path) };
     for _ in 0..MOST_LINKS {
@@ -203,7 +202,7 @@ fn follow_links(path: &Path) -> io::Result<End> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Whether a path is a name for a file that is open, such as `/dev/stdout`; others in `/dev` may be plain files.
+/// Whether a path names an open file descriptor, such as `/dev/stdout`; other paths in `/dev` may be regular files.
 fn is_descriptor(path: &Path) -> bool {
     let mut names = path.components().filter_map(|component| match component {
         Component::Normal(name) => name.to_str(),

@@ -1,8 +1,8 @@
-//! Keeps track of temporary files and folders, so that none outlives the work it was made for.
+//! Manages temporary files and folders, and removes leftovers.
 //!
-//! A temporary is called `.mixtura-XXXXXX.tmp`, lies in the folder of what it becomes, and is locked as long as its
-//! process lives. So whoever can lock one has found a leftover of a process that was killed, and removes it. Where
-//! the file system has no locks nothing can be told, and nothing is removed.
+//! A temporary is named `.mixtura-XXXXXX.tmp`, is created in the folder of its target, and is locked as long as its
+//! process lives. A temporary that can be locked is therefore a leftover of a killed process and is removed. On file
+//! systems without locks, leftovers cannot be recognized and are not removed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -15,29 +15,29 @@ use tempfile::Builder;
 const PREFIX: &str = ".mixtura-";
 const SUFFIX: &str = ".tmp";
 
-/// How often a new temporary may be lost to a process that took it for a leftover before it was locked.
+/// How many times to retry when another process mistakes a new, not yet locked temporary for a leftover.
 const MOST_ATTEMPTS: usize = 16;
 
-/// What this process has made and not yet put in its place.
+/// The temporaries that this process has created and not yet moved to their targets.
 static LIVE: LazyLock<Mutex<Live>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Live {
     paths: BTreeSet<PathBuf>,
-    /// Folders in which leftovers were looked for; once in each is enough.
+    /// Folders already searched for leftovers; once each is enough.
     swept: BTreeSet<PathBuf>,
 }
 
-/// The registry; a thread that panicked while it held the lock leaves it sound.
+/// The registry; it stays valid even if a thread panicked while holding the lock.
 fn live() -> MutexGuard<'static, Live> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every temporary file and folder that this process has not put in its place yet.
+/// Removes every temporary file and folder that this process has not yet moved to its target.
 ///
-/// For a thread that is about to end the process, such as the one that heard of a second Ctrl-C: writers may be at
-/// work meanwhile. Those in the middle of putting a result in its place finish that first, so that it is there whole;
-/// all others fail when they try. (Not for a signal handler itself: it takes a lock.)
+/// Intended for a thread that is about to end the process, for example on a second Ctrl-C, while writers may still be
+/// active. Writers that are currently moving a result to its target finish first; all others fail when they try.
+/// Do not call it from a signal handler: it takes a lock.
 ///
 /// ```standalone_crate
 /// use std::io::Write;
@@ -59,16 +59,16 @@ pub fn remove_temporaries() {
     }
 }
 
-/// A temporary file or folder; removed when dropped, unless it was put in its place.
+/// A temporary file or folder; removed on drop unless it was moved to its target.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
-    /// Open, and locked where that is possible, until the temporary is in its place or gone.
+    /// Open, and locked if possible, until the temporary has been moved or removed.
     lock: Option<File>,
 }
 
 impl Temporary {
-    /// Makes an empty file in a folder, and first removes what killed processes left there.
+    /// Creates an empty file in a folder, after removing leftovers of killed processes there.
     pub(crate) fn file(folder: &Path) -> io::Result<(Self, File)> {
         sweep(folder);
         for _ in 0..MOST_ATTEMPTS {
@@ -81,12 +81,12 @@ impl Temporary {
         Err(io::Error::other("other processes keep removing the temporary file"))
     }
 
-    /// Makes an empty folder in a folder, and first removes what killed processes left there.
+    /// Creates an empty folder in a folder, after removing leftovers of killed processes there.
     pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
         Self::folder_with_mode(folder, 0o777)
     }
 
-    /// The same among the temporary files of the system, for the user's eyes only.
+    /// The same in the system's temporary folder, readable only by the user.
     #[cfg(feature = "tables")]
     pub(crate) fn private_folder() -> io::Result<Self> {
         Self::folder_with_mode(&std::env::temp_dir(), 0o700)
@@ -96,7 +96,7 @@ impl Temporary {
         sweep(folder);
         for _ in 0..MOST_ATTEMPTS {
             let path = builder(mode).tempdir_in(folder)?.keep();
-            // Some systems do not open folders; theirs stay unlocked, and are never removed by others.
+            // Some systems cannot open folders. Those stay unlocked and are never removed by others.
             let Ok(opened) = File::open(&path) else {
                 return Ok(Self::register(path, None));
             };
@@ -113,7 +113,7 @@ impl Temporary {
         Self { path, lock }
     }
 
-    /// Locks the temporary; false if another process was quicker, and took it for a leftover.
+    /// Locks the temporary; `false` if another process was faster and mistook it for a leftover.
     fn is_ours(&self, opened: &File) -> bool {
         !matches!(opened.try_lock(), Err(TryLockError::WouldBlock)) && self.path.exists()
     }
@@ -122,10 +122,10 @@ impl Temporary {
         &self.path
     }
 
-    /// Puts the temporary in its place by whatever `place` does with its path.
+    /// Moves the temporary to its target by calling `place` with its path.
     ///
-    /// [`remove_temporaries`] waits until that is done, so `place` should do no more than rename. What is left of the
-    /// temporary afterwards is removed. The lock is held until then: a temporary without one is anybody's to remove.
+    /// [`remove_temporaries`] waits until that is done, so `place` should only rename. Anything left of the temporary
+    /// is removed afterwards. The lock is held until then, because other processes remove unlocked temporaries.
     pub(crate) fn place<T>(self, place: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
         let mut live = live();
         let placed = place(&self.path);
@@ -150,7 +150,7 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As for any new file or folder, less what the user's mask takes away.
+        // The permissions of any new file or folder, subject to the user's umask.
         builder.permissions(fs::Permissions::from_mode(mode));
     }
     #[cfg(not(unix))]
@@ -158,13 +158,13 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
     builder
 }
 
-/// Whether a name is one that temporaries have.
+/// Whether a name is that of a temporary.
 pub(crate) fn is_temporary_name(name: &std::ffi::OsStr) -> bool {
     let middle = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
     middle.is_some_and(|middle| !middle.is_empty() && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Removes the leftovers of killed processes from a folder, the first time this process writes there.
+/// Removes leftovers of killed processes from a folder, the first time this process writes there.
 fn sweep(folder: &Path) {
     let key = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     if !live().swept.insert(key) {
@@ -178,10 +178,10 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Removes a temporary that no process holds locked; it stays locked until it is gone.
+/// Removes a temporary that no process has locked; holds its lock while removing it.
 fn remove_leftover(path: &Path) {
     let is_folder = path.is_dir();
-    // Some network file systems lock only what is open for writing, and nobody writes to a folder.
+    // Some network file systems lock only files opened for writing, and folders cannot be opened for writing.
     if let Ok(opened) = File::options().read(true).write(!is_folder).open(path)
         && opened.try_lock().is_ok()
     {
@@ -189,7 +189,7 @@ fn remove_leftover(path: &Path) {
     }
 }
 
-/// Removes a file or a folder as far as possible; whoever removes a temporary has nobody to tell of a failure.
+/// Removes a file or folder as far as possible, ignoring errors.
 fn remove(path: &Path) {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
@@ -199,7 +199,7 @@ fn remove(path: &Path) {
     drop(removed);
 }
 
-/// Waits until a file is on the disk, where the file system knows how to.
+/// Syncs a file to disk, if the file system supports it.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => Ok(()),
@@ -207,7 +207,7 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
     }
 }
 
-/// Makes a rename in a folder last through a power failure, where folders can be synced.
+/// Syncs a folder, so that a rename survives a power failure, where folders can be synced.
 pub(crate) fn sync_folder(folder: &Path) {
     if let Ok(opened) = File::open(folder) {
         drop(opened.sync_all());

@@ -1,43 +1,43 @@
-//! Puts names, sizes and odd numbers into words, for messages and hints.
+//! Formats names and sizes for messages, and chooses hints for unreadable cells.
 
-/// How many column names a message lists before it says how many more there are.
+/// Maximum number of column names listed in a message.
 const N_LISTED: usize = 12;
 
-/// A number of bytes, for human eyes.
+/// A number of bytes in readable form.
 pub(crate) fn size(n_bytes: u64) -> String {
     let n_bytes = n_bytes as f64;
     if n_bytes < 1e9 { format!("{:.1} MB", n_bytes / 1e6) } else { format!("{:.1} GB", n_bytes / 1e9) }
 }
 
-/// What to do about a missing cell.
-pub(crate) const MISSING_HINT: &str = "leave such rows out with --missing skip, or fill the cells first";
+/// Hint for a missing value.
+pub(crate) const MISSING_HINT: &str = "skip rows with missing values with --missing skip, or fill them in first";
 
 pub(crate) fn available_columns(available: &[String], n_columns: usize) -> String {
     if available.is_empty() {
-        format!("the columns have no names; ask for them by number, 1 to {n_columns}")
+        format!("the columns have no names; select them by position, 1 to {n_columns}")
     } else {
         format!("the columns are {}", listed(available))
     }
 }
 
-/// What to do about a cell that is not a number, by what it looks like.
+/// Hint for a cell that is not a number, depending on its text.
 pub(crate) fn number_hint(value: &str) -> &'static str {
     let is_number = |text: &str| text.parse::<f64>().is_ok();
     if matches!(value.to_ascii_lowercase().as_str(), "na" | "n/a" | "null" | "none" | "<na>" | "#n/a" | "?" | "-" | ".")
     {
         MISSING_HINT
     } else if has_thousands_separators(value) {
-        "write numbers without thousands separators; a decimal comma needs --decimal ,"
+        "remove thousands separators; use --decimal , for decimal commas"
     } else if value.contains(',') && is_number(&value.replacen(',', ".", 1)) {
-        "numbers with a decimal comma need --decimal ,"
+        "use --decimal , for numbers with a decimal comma"
     } else if is_number(value) {
-        "numbers with a decimal point need --decimal ."
+        "use --decimal . for numbers with a decimal point"
     } else {
-        "pick columns of numbers with --columns; another separator needs --delimiter"
+        "select numeric columns with --columns, or set the delimiter with --delimiter"
     }
 }
 
-/// Whether a text would be a number with other marks: a decimal comma or point, or thousands separators.
+/// Whether a text would be a number with a different decimal separator, or with thousands separators.
 #[cfg(feature = "tables")]
 pub(crate) fn looks_like_other_number(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
@@ -45,7 +45,7 @@ pub(crate) fn looks_like_other_number(value: &str) -> bool {
     has_digit && (has_thousands_separators(value) || is_decimal(",") || is_decimal("."))
 }
 
-/// Whether a text is a number with its digits in groups of three, such as `1.234,5` or `1 234`.
+/// Whether a text is a number with digits in groups of three, such as `1.234,5` or `1 234`.
 fn has_thousands_separators(value: &str) -> bool {
     let value = value.trim_start_matches(['+', '-']);
     let is_separator = |c: char| matches!(c, ',' | '.' | ' ' | '\'' | '’' | '_' | '\u{a0}' | '\u{202f}');
@@ -65,7 +65,7 @@ fn has_thousands_separators(value: &str) -> bool {
         && groups.all(|group| group.len() == 3 && is_digits(group))
 }
 
-/// Names in a message: all, or the first and how many more.
+/// A list of names for a message, shortened if it is long.
 pub(crate) fn listed(names: &[String]) -> String {
     let text = names.iter().take(N_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(N_LISTED) {

@@ -1,9 +1,9 @@
-//! Runs the paper's experiments, EM against stochastic EM, on any data.
+//! Runs the paper's experiments, which compare EM with stochastic EM, on any data.
 //!
-//! [`comparison`] takes both algorithms through the same starts and measures what the paper measures:
-//! likelihoods, differences of the models after each round, and the differences of single updates beside
-//! the theorems' bounds. Its results become tables, files and a page. [`evaluation`] redoes Section 3 of the
-//! paper with it: its data sets, its experiments, its figures, and what was found beside what it found.
+//! [`comparison`] runs both algorithms from the same starts and measures what the paper measures: likelihoods,
+//! differences between the models after each round, and differences of single updates compared with the
+//! theoretical bounds. It produces tables, files and an HTML report. [`evaluation`] uses it to repeat Section 3 of
+//! the paper: its data sets, experiments and figures, and a comparison of the findings.
 
 pub mod comparison;
 pub mod evaluation;

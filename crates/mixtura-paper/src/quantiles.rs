@@ -1,24 +1,24 @@
-//! Summarises many numbers by five: extremes, quartiles, median.
+//! The five-number summary: extremes, quartiles, median.
 
 use serde::{Deserialize, Serialize};
 
 /// Extremes, quartiles and median, as in the paper's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// Least value.
+    /// Minimum.
     pub minimum: f64,
-    /// A quarter lies below.
+    /// Lower quartile.
     pub lower_quartile: f64,
-    /// Half lies below.
+    /// Median.
     pub median: f64,
-    /// Three quarters lie below.
+    /// Upper quartile.
     pub upper_quartile: f64,
-    /// Greatest value.
+    /// Maximum.
     pub maximum: f64,
 }
 
 impl Quantiles {
-    /// Of some numbers, interpolated linearly between neighbours; NaN of none.
+    /// The quantiles of some numbers, with linear interpolation; NaN if there are none.
     ///
     /// ```
     /// let five = mixtura_paper::Quantiles::of([4.0, 1.0, 2.0, 8.0]);
@@ -35,7 +35,7 @@ impl Quantiles {
         };
         Self { minimum: at(0.0), lower_quartile: at(0.25), median: at(0.5), upper_quartile: at(0.75), maximum: at(1.0) }
     }
-    /// Of the same numbers with their signs changed.
+    /// The quantiles of the negated numbers.
     ///
     /// ```
     /// use mixtura_paper::Quantiles;

@@ -1,4 +1,4 @@
-// Opens a report page in headless Chromium and uses it as a reader would: hover, zoom, hide, choose, on a
+// Opens a report in headless Chromium and interacts with it like a reader: hover, zoom, hide, choose, on a
 // desktop and on a phone. Usage: node check.mjs CHROMIUM PAGE.html [FOLDER for screenshots]
 
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ const SCREENS = [
   { name: "desktop", width: 1280, height: 1280, mobile: false, dark: false },
   { name: "phone", width: 390, height: 844, mobile: true, dark: true },
 ];
-// Of a page with hundreds of figures all are counted, but only so many are used.
+// All figures of a page are counted, but only this many are tried.
 const MOST_USED = 6;
 
 let nChecks = 0;
@@ -75,7 +75,7 @@ class Tab {
       if (method === "Runtime.exceptionThrown") tab.complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
       if (method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(params.type)) tab.complaints.push(JSON.stringify(params.args));
       if (method === "Log.entryAdded" && params.entry.level === "error") tab.complaints.push(params.entry.text);
-      if (method === "Network.requestWillBeSent" && !/^(file|data|about):/.test(params.request.url)) tab.complaints.push(`asks for ${params.request.url}`);
+      if (method === "Network.requestWillBeSent" && !/^(file|data|about):/.test(params.request.url)) tab.complaints.push(`requests ${params.request.url}`);
     }));
     for (const domain of ["Page", "Runtime", "Log", "Network"]) await tab.send(`${domain}.enable`);
     const { width, height, mobile, dark } = screen;
@@ -197,7 +197,7 @@ async function onScreen(browser, screen) {
     await tab.ask(`document.querySelectorAll("section")[${section}].scrollIntoView();`);
     await tab.screenshot(`${screen.name}-section-${section + 1}`);
   }
-  check(tab.complaints.length === 0, `${screen.name}: the console says: ${tab.complaints.join("; ")}`);
+  check(tab.complaints.length === 0, `${screen.name}: console messages: ${tab.complaints.join("; ")}`);
   return figures.length;
 }
 

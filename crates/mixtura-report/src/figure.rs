@@ -1,106 +1,106 @@
-//! Is what a figure shows: axes, and series of lines and bands.
+//! The contents of a figure: axes, and series of lines and bands.
 
 /// A figure with two axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// A name for files: letters, digits and hyphens.
+    /// File name: letters, digits and hyphens.
     pub name: String,
-    /// What it shows, in a line.
+    /// Title.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, the first at the bottom.
+    /// What is drawn, from back to front.
     pub series: Vec<Series>,
 }
 
-/// An axis: what it measures, with its unit, and how.
+/// An axis: its label and its scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What is measured, with its unit.
+    /// Quantity and unit.
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
 }
 
-/// How values are spread along an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     Linear,
-    /// By their logarithms; values that have none are left out.
+    /// Logarithmic; values that are not positive are left out.
     Log,
 }
 
-/// What has one name and one colour: lines and bands that belong together.
+/// Lines and bands that share a name and a colour.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
-    /// Number of its colour; after eight they begin again, with dashed lines.
+    /// Number of its colour; after eight, colours repeat with dashed lines.
     pub colour: usize,
-    /// Whether its lines are dashed: not seen, but said.
+    /// Whether its lines are dashed, which marks theoretical values.
     pub dashed: bool,
-    /// What is drawn, the first at the bottom.
+    /// What is drawn, from back to front.
     pub marks: Vec<Mark>,
 }
 
-/// Something drawn over the horizontal axis. Values that are not finite leave a gap.
+/// A mark drawn over the horizontal axis. Values that are not finite leave a gap.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
     /// A line through points.
     Line {
-        /// What its values are called.
+        /// Label of its values.
         label: String,
-        /// Places.
+        /// Horizontal positions.
         x: Vec<f64>,
         /// Values.
         y: Vec<f64>,
     },
-    /// The area between two values at each place.
+    /// The area between two values at each position.
     Band {
-        /// What its values are called.
+        /// Label of its values.
         label: String,
-        /// Places.
+        /// Horizontal positions.
         x: Vec<f64>,
         /// Lower values.
         low: Vec<f64>,
         /// Upper values.
         high: Vec<f64>,
     },
-    /// Small dots.
+    /// Dots.
     Points {
-        /// Places.
+        /// Horizontal positions.
         x: Vec<f64>,
         /// Values.
         y: Vec<f64>,
     },
     /// A closed area.
     Area {
-        /// Places along its edge.
+        /// Horizontal positions along its edge.
         x: Vec<f64>,
         /// Values along its edge.
         y: Vec<f64>,
-        /// How strongly it is filled, from 0 to 1.
+        /// Opacity, from 0 to 1.
         opacity: f64,
     },
 }
 
 impl Axis {
-    /// An axis along which values are spread evenly.
+    /// A linear axis.
     pub fn linear(label: &str) -> Self {
         Self { label: label.into(), scale: Scale::Linear }
     }
 
-    /// An axis along which values are spread by their logarithms.
+    /// A logarithmic axis.
     pub fn log(label: &str) -> Self {
         Self { label: label.into(), scale: Scale::Log }
     }
 }
 
 impl Scale {
-    /// Where a value lies along the axis, in units of the axis; nothing if it has no place there.
+    /// The position of a value on the axis, in units of the axis; `None` if it has none.
     pub(crate) fn place(self, value: f64) -> Option<f64> {
         let place = match self {
             Self::Linear => value,
@@ -111,7 +111,7 @@ impl Scale {
 }
 
 impl Series {
-    /// A series of a name and a colour.
+    /// A series with a name and a colour.
     pub fn new(name: &str, colour: usize, marks: Vec<Mark>) -> Self {
         Self { name: name.into(), colour, dashed: false, marks }
     }
@@ -129,12 +129,12 @@ impl Mark {
         Self::Line { label: label.into(), x, y }
     }
 
-    /// The area between two values at each place.
+    /// The area between two values at each position.
     pub fn band(label: &str, x: Vec<f64>, low: Vec<f64>, high: Vec<f64>) -> Self {
         Self::Band { label: label.into(), x, low, high }
     }
 
-    /// All places, and all values.
+    /// All positions and all values.
     pub(crate) fn extent(&self) -> (&[f64], impl Iterator<Item = f64> + '_) {
         match self {
             Self::Line { x, y, .. } | Self::Points { x, y } | Self::Area { x, y, .. } => {

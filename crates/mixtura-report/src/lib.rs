@@ -1,7 +1,7 @@
-//! Draws figures as SVG and puts them, with tables and findings, on a page that opens offline.
+//! Draws SVG figures and builds self-contained HTML reports from figures, tables and findings.
 //!
-//! A [`Figure`] is drawn here once, whole, so that it can be printed, saved, and seen where scripts do not
-//! run. On a page a small script lets readers hover, zoom, hide series and choose.
+//! A [`Figure`] is drawn completely here, so that it can be printed, saved, and viewed where scripts do not
+//! run. In a report, a small script lets readers hover, zoom, hide series and choose between views.
 //!
 //! ```
 //! use mixtura_report::{Axis, Block, Figure, Mark, Page, Section, Series};
@@ -20,7 +20,7 @@
 //! assert!(page.to_html().starts_with("<!doctype html>"));
 //! ```
 
-// A page is written once: a string for each cell costs nothing that matters.
+// A page is written once, so a string per cell is cheap enough.
 #![allow(clippy::format_collect)]
 
 mod figure;
@@ -31,7 +31,7 @@ mod ticks;
 pub use figure::{Axis, Figure, Mark, Scale, Series};
 pub use page::{Block, Choice, Finding, Page, Section, Table, Tone, prefix_names};
 
-/// Text with the characters that mean something in HTML and SVG replaced.
+/// Escapes the special characters of HTML and SVG.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,5 +1,5 @@
 "use strict";
-// Lets readers hover, zoom, hide series and choose. The figures are there without it.
+// Lets readers hover, zoom, hide series and choose between views. The figures are visible without it.
 
 const SVG = "http://www.w3.org/2000/svg";
 const NARROW = 560;
@@ -40,7 +40,7 @@ function enliven(figure) {
   const fromX = x => view.x[0] + (x - frame.left) / frame.width * (view.x[1] - view.x[0]);
   const fromY = y => view.y[1] - (y - frame.top) / frame.height * (view.y[1] - view.y[0]);
 
-  // Letters keep their size on a phone: the drawing area shrinks, not the figure as a whole.
+  // Text keeps its size on a phone: only the drawing area shrinks.
   function refresh() {
     const width = Math.round(plot.clientWidth);
     if (width === 0) return;
@@ -161,7 +161,7 @@ function enliven(figure) {
   svg.addEventListener("dblclick", showAll);
   reset.addEventListener("click", showAll);
 
-  // A finger chooses a part of the horizontal axis only: up and down it scrolls the page.
+  // Touch selects a horizontal range only, because vertical movement scrolls the page.
   function area(from, to, pointer) {
     const [top, bottom] = pointer === "mouse" ? [Math.min(from.y, to.y), Math.max(from.y, to.y)] : [frame.top, frame.top + frame.height];
     return { x: Math.min(from.x, to.x), y: top, width: Math.abs(from.x - to.x), height: bottom - top };
@@ -173,13 +173,13 @@ function enliven(figure) {
     buttons[number].setAttribute("aria-pressed", String(is));
   };
   buttons.forEach((button, number) => {
-    button.title = "click: hide or show; double click: only this one";
+    button.title = "click to hide or show; double-click to show only this series";
     button.addEventListener("click", () => show(number, button.getAttribute("aria-pressed") === "false"));
     button.addEventListener("dblclick", () => buttons.forEach((_, other) => show(other, other === number)));
   });
   if (buttons.length > 3) {
     const select = document.createElement("select");
-    select.setAttribute("aria-label", "which series are shown");
+    select.setAttribute("aria-label", "series shown");
     ["all", ...data.series.map(series => `only ${series.name}`)].forEach((name, number) => select.append(new Option(name, number - 1)));
     select.addEventListener("change", () => buttons.forEach((_, number) => show(number, select.value === "-1" || Number(select.value) === number)));
     figure.querySelector(".legend-bar").prepend(select);
@@ -214,7 +214,7 @@ function written(value) {
   return text.replaceAll("-", "−");
 }
 
-// Round numbers between two places of an axis, as in ticks.rs.
+// Round numbers between two positions on an axis, as in ticks.rs.
 function ticks(log, from, to, n) {
   if (!log) return even(from, to, n);
   const mantissas = to - from <= 2.5 ? [1, 2, 5] : [1];

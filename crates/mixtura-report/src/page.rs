@@ -1,4 +1,4 @@
-//! Puts findings, figures and tables on one page that needs nothing else.
+//! Builds a self-contained HTML page from findings, figures and tables.
 
 use std::fmt::Write as _;
 
@@ -9,39 +9,39 @@ use crate::svg::{STYLE, class_of, light_colours};
 /// A page: findings first, then sections.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
-    /// What it is about.
+    /// Title.
     pub title: String,
-    /// A line below the title.
+    /// Subtitle.
     pub subtitle: String,
-    /// What was found, in one sentence.
+    /// The main finding in one sentence.
     pub verdict: String,
-    /// Figures that matter most.
+    /// Key figures.
     pub findings: Vec<Finding>,
-    /// Everything else.
+    /// Sections.
     pub sections: Vec<Section>,
-    /// What stands at the end: version, seed, how to repeat it.
+    /// Footer: version, seed, how to repeat it.
     pub footer: String,
 }
 
-/// A number that matters, and what it says.
+/// A key figure and its meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// The number, with its unit.
     pub value: String,
-    /// What it says.
+    /// Its meaning.
     pub label: String,
-    /// Whether that is good.
+    /// Whether it is good.
     pub tone: Tone,
 }
 
-/// Whether something is good.
+/// Whether a finding is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// It is.
+    /// Good.
     Good,
-    /// Neither.
+    /// Neither good nor bad.
     Neutral,
-    /// It asks for attention.
+    /// Needs attention.
     Caution,
 }
 
@@ -50,11 +50,11 @@ pub enum Tone {
 pub struct Section {
     /// The heading.
     pub heading: String,
-    /// What it holds.
+    /// Its contents.
     pub blocks: Vec<Block>,
 }
 
-/// Something on a page.
+/// An element of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     /// A paragraph.
@@ -63,14 +63,14 @@ pub enum Block {
     Figure(Figure),
     /// A table.
     Table(Table),
-    /// Several things of which one is shown.
+    /// Several alternatives, one of which is shown.
     Choice(Choice),
 }
 
-/// A table with a heading; the first column names its rows.
+/// A table with a header; the first column contains the row names.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// What it shows, in a line.
+    /// Caption.
     pub caption: String,
     /// Names of the columns.
     pub heading: Vec<String>,
@@ -78,16 +78,16 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Several things of which one is shown.
+/// Several alternatives, one of which is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
-    /// What is chosen.
+    /// Label of the choice.
     pub label: String,
-    /// Names, and what is shown for each.
+    /// The alternatives: name and contents.
     pub options: Vec<(String, Vec<Block>)>,
 }
 
-/// Cells longer than this are words, which may be broken into lines.
+/// Cells longer than this are prose, which may be wrapped.
 const PROSE: usize = 32;
 
 /// Numbers the figures and choices of a page.
@@ -98,13 +98,13 @@ struct Counter {
 }
 
 impl Page {
-    /// The whole page.
+    /// The complete page.
     pub fn to_html(&self) -> String {
         let mut counter = Counter::default();
         let mut body = String::new();
         for Section { heading, blocks } in &self.sections {
             write!(body, "<section><h2>{}</h2>{}</section>", escaped(heading), html_of(blocks, &mut counter))
-                .expect("invariant: text can be written to");
+                .expect("invariant: writing to a string cannot fail");
         }
         let findings: String = self.findings.iter().map(Finding::to_html).collect();
         let verdict = if self.verdict.is_empty() {
@@ -128,7 +128,7 @@ impl Page {
         )
     }
 
-    /// All figures, those of choices too.
+    /// All figures, including those of choices.
     pub fn figures(&self) -> Vec<&Figure> {
         let mut figures = Vec::new();
         self.sections.iter().for_each(|section| collect(&section.blocks, &mut figures));
@@ -136,7 +136,7 @@ impl Page {
     }
 }
 
-/// Puts something before the names of all figures, so that several data sets can have the same ones.
+/// Adds a prefix to the names of all figures, so that several data sets can have the same figures.
 pub fn prefix_names(blocks: &mut [Block], prefix: &str) {
     for block in blocks {
         match block {
@@ -192,13 +192,13 @@ fn figure_html(figure: &Figure, counter: &mut Counter) -> String {
             class_of(series),
             escaped(&series.name)
         )
-        .expect("invariant: text can be written to");
+        .expect("invariant: writing to a string cannot fail");
     }
-    // Inside a script element only "</" must not occur.
+    // Inside a script element, only "</" is forbidden.
     let data = figure.to_data().to_string().replace("</", "<\\/");
     format!(
         "<figure id=\"{id}\" data-name=\"{}\"><figcaption>{}</figcaption><div class=\"legend-bar\">{legend}\
-         <button type=\"button\" class=\"reset\" hidden>whole range</button></div><div class=\"plot\">{}<div class=\"tip\" hidden></div></div>\
+         <button type=\"button\" class=\"reset\" hidden>reset zoom</button></div><div class=\"plot\">{}<div class=\"tip\" hidden></div></div>\
          <script type=\"application/json\">{data}</script></figure>",
         escaped(&figure.name),
         escaped(&figure.title),
@@ -235,8 +235,10 @@ impl Choice {
         let mut parts = String::new();
         for (number, (name, blocks)) in self.options.iter().enumerate() {
             let hidden = if number == 0 { "" } else { " hidden" };
-            write!(options, "<option value=\"{number}\">{}</option>", escaped(name)).expect("invariant: text");
-            write!(parts, "<div class=\"option\"{hidden}>{}</div>", html_of(blocks, counter)).expect("invariant: text");
+            write!(options, "<option value=\"{number}\">{}</option>", escaped(name))
+                .expect("invariant: writing to a string cannot fail");
+            write!(parts, "<div class=\"option\"{hidden}>{}</div>", html_of(blocks, counter))
+                .expect("invariant: writing to a string cannot fail");
         }
         format!(
             "<div class=\"choice\"><label for=\"{id}\">{} <select id=\"{id}\">{options}</select></label>{parts}</div>",
@@ -290,9 +292,9 @@ mod tests {
                 && html.contains("1 &lt; 2")
                 && html.contains("<div class=\"option\" hidden>")
         );
-        // Only the page's own scripts end: one for each figure, and its own.
+        // Only the page's own scripts: one per figure, and the main script.
         assert_eq!(html.matches("</script>").count(), 4);
-        // A name that every drawing has, not an address.
+        // An XML namespace, not an address.
         let html = html.replace("http://www.w3.org/2000/svg", "");
         for outside in ["http:", "https:", "src=", "@import", "url(h"] {
             assert!(!html.contains(outside), "{outside}");

@@ -10,22 +10,22 @@ use crate::{Scale, escaped};
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 380.0;
 const FRAME: Frame = Frame { left: 84.0, top: 14.0, width: 618.0, height: 312.0 };
-/// Height of a title, and of a line of the legend, in a figure that stands alone.
+/// Height of the title and of a line of the legend in a standalone figure.
 const TITLE: f64 = 34.0;
 const LEGEND_LINE: f64 = 22.0;
-/// Width of a legend's entry beside its name, and of a letter.
+/// Width of a legend entry without its name, and of a letter.
 const SWATCH: f64 = 34.0;
 const LETTER: f64 = 7.4;
-/// Ticks along the axes, about.
+/// Approximate number of ticks on each axis.
 const X_TICKS: usize = 8;
 const Y_TICKS: usize = 6;
-/// Colours before they begin again.
+/// Number of colours before they repeat.
 pub(crate) const COLOURS: usize = 8;
 
-/// Styles of all figures; colours are named.
+/// Style sheet of all figures, with named colours.
 pub(crate) const STYLE: &str = include_str!("figure.css");
-/// The names' colours on white paper, which tell series apart for people of any colour vision (after Okabe
-/// and Ito 2008); pages have others in the dark.
+/// The named colours on a white background, distinguishable with any colour vision (after Okabe and Ito 2008);
+/// pages use others in dark mode.
 const PALETTE: [(&str, &str); 12] = [
     ("paper", "#ffffff"),
     ("ink", "#1c2430"),
@@ -50,7 +50,7 @@ pub(crate) struct Frame {
     pub height: f64,
 }
 
-/// Both axes' ends, in units of the axes.
+/// The ends of both axes, in units of the axes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     pub x: (f64, f64),
@@ -58,7 +58,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Everything a figure shows, with a little air above and below.
+    /// The range of a figure's values, with a margin above and below.
     pub(crate) fn of(figure: &Figure) -> Self {
         let (mut x, mut y) = (EMPTY, EMPTY);
         for mark in figure.series.iter().flat_map(|series| &series.marks) {
@@ -81,20 +81,20 @@ fn extend(range: &mut (f64, f64), place: f64) {
     *range = (range.0.min(place), range.1.max(place));
 }
 
-/// A range of some length, even about a single place or none.
+/// A range of positive length, even for a single value or none.
 fn padded((from, to): (f64, f64), share: f64, keeps_sign: bool) -> (f64, f64) {
     if from > to {
         return (0.0, 1.0);
     }
     let least = 1e-12 * from.abs().max(to.abs()).max(1e-290);
     let margin = if to - from > least { share * (to - from) } else { 0.5 * (from.abs() + to.abs()).max(1.0) };
-    // What cannot be negative does not seem so.
+    // Do not extend the range of non-negative values below 0.
     let bottom = if keeps_sign && from >= 0.0 && from < margin { 0.0 } else { from - margin };
     (bottom, to + margin)
 }
 
 impl Figure {
-    /// The figure by itself, with title and legend, as a file.
+    /// The figure as a standalone file with title and legend.
     pub fn to_svg(&self) -> String {
         let lines = legend_lines(&self.series);
         let above = TITLE + LEGEND_LINE * lines.len() as f64;
@@ -122,7 +122,7 @@ impl Figure {
                     y + 4.0,
                     escaped(&series.name)
                 )
-                .expect("invariant: text can be written to");
+                .expect("invariant: writing to a string cannot fail");
             }
         }
         svg.push_str(&self.drawing("figure"));
@@ -130,7 +130,7 @@ impl Figure {
         svg
     }
 
-    /// The figure as part of a page, whose styles and script it shares; `id` is its own there.
+    /// The figure as part of a page, whose styles and script it shares; `id` must be unique on the page.
     pub(crate) fn to_inline_svg(&self, id: &str) -> String {
         format!(
             "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">{}</svg>",
@@ -139,7 +139,7 @@ impl Figure {
         )
     }
 
-    /// What the page's script needs: the axes and the values.
+    /// The data for the page's script: the axes and the values.
     pub(crate) fn to_data(&self) -> serde_json::Value {
         let view = View::of(self);
         let axis = |axis: &Axis, (from, to): (f64, f64)| serde_json::json!({"label": axis.label, "log": axis.scale == Scale::Log, "from": from, "to": to});
@@ -151,7 +151,7 @@ impl Figure {
             Mark::Band { label, x, low, high } => {
                 Some(serde_json::json!({"label": label, "x": values(x), "low": values(low), "high": values(high)}))
             }
-            // Seen, not read.
+            // Shown, but not part of the tooltips.
             Mark::Points { .. } | Mark::Area { .. } => None,
         };
         let series = |series: &Series| {
@@ -175,7 +175,8 @@ impl Figure {
             self.axes(view)
         );
         for (number, series) in self.series.iter().enumerate() {
-            write!(svg, "<g class=\"{}\" data-series=\"{number}\">", class_of(series)).expect("invariant: text");
+            write!(svg, "<g class=\"{}\" data-series=\"{number}\">", class_of(series))
+                .expect("invariant: writing to a string cannot fail");
             series.marks.iter().for_each(|mark| svg.push_str(&self.mark(mark, view)));
             svg.push_str("</g>");
         }
@@ -195,7 +196,7 @@ impl Figure {
                 bottom + 18.0,
                 tick.label
             )
-            .expect("invariant: text can be written to");
+            .expect("invariant: writing to a string cannot fail");
         }
         for tick in ticks(self.y.scale, view.y.0, view.y.1, Y_TICKS) {
             let (_, y) = view.to_frame(FRAME, view.x.0, tick.place);
@@ -206,7 +207,7 @@ impl Figure {
                 y + 4.0,
                 tick.label
             )
-            .expect("invariant: text can be written to");
+            .expect("invariant: writing to a string cannot fail");
         }
         let (middle_x, middle_y) = (left + width / 2.0, top + height / 2.0);
         write!(
@@ -218,7 +219,7 @@ impl Figure {
             escaped(&self.x.label),
             escaped(&self.y.label)
         )
-        .expect("invariant: text can be written to");
+        .expect("invariant: writing to a string cannot fail");
         svg
     }
 
@@ -242,7 +243,7 @@ impl Figure {
                 format!("<path class=\"area\" fill-opacity=\"{opacity:.3}\" d=\"{}Z\"/>", path(points))
             }
             Mark::Band { x, low, high, .. } => {
-                // Only places where both ends are there.
+                // Only positions where both ends are finite.
                 let both: Vec<_> = (x.iter().zip(low).zip(high))
                     .filter_map(|((&x, &low), &high)| Some((point(x, low)?, point(x, high)?)))
                     .collect();
@@ -253,26 +254,26 @@ impl Figure {
     }
 }
 
-/// Styles with colours in place of their names, for programs that know no names.
+/// The style sheet with literal colours, for programs that do not support named ones.
 fn plain_style() -> String {
     PALETTE
         .iter()
         .fold(STYLE.replace('\n', ""), |style, (name, colour)| style.replace(&format!("var(--{name})"), colour))
 }
 
-/// Colours on white paper, as a style sheet names them.
+/// The named colours on a white background, as a style sheet.
 pub(crate) fn light_colours() -> String {
     PALETTE.iter().map(|(name, colour)| format!("--{name}:{colour};")).collect()
 }
 
-/// Points joined by lines, with gaps where there is none.
+/// Points joined by lines, with gaps for missing points.
 fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     let mut path = String::new();
     let mut is_joined = false;
     for point in points {
         if let Some((x, y)) = point {
             let command = if is_joined { 'L' } else { 'M' };
-            write!(path, "{command}{x:.2} {y:.2}").expect("invariant: text can be written to");
+            write!(path, "{command}{x:.2} {y:.2}").expect("invariant: writing to a string cannot fail");
         }
         is_joined = point.is_some();
     }
@@ -285,7 +286,7 @@ pub(crate) fn class_of(series: &Series) -> String {
     format!("series c{}{again}{dashed}", series.colour % COLOURS)
 }
 
-/// Entries of the legend and where they begin, line by line.
+/// The legend entries and their positions, line by line.
 fn legend_lines(series: &[Series]) -> Vec<Vec<(f64, &Series)>> {
     let mut lines: Vec<Vec<(f64, &Series)>> = Vec::new();
     let mut x = f64::INFINITY;
@@ -303,7 +304,7 @@ fn legend_lines(series: &[Series]) -> Vec<Vec<(f64, &Series)>> {
     lines
 }
 
-/// Seven digits are enough to read.
+/// Rounds to seven digits, which are enough to read.
 fn short(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }

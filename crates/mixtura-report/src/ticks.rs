@@ -1,15 +1,15 @@
-//! Chooses round numbers along an axis, and writes them.
+//! Chooses and formats round numbers for the ticks of an axis.
 
 use crate::Scale;
 
-/// A place along an axis, in units of the axis, and what is written there.
+/// A tick: its position in units of the axis, and its label.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tick {
     pub place: f64,
     pub label: String,
 }
 
-/// About `n` round numbers between two places of an axis.
+/// About `n` round numbers between two positions on an axis.
 pub(crate) fn ticks(scale: Scale, from: f64, to: f64, n: usize) -> Vec<Tick> {
     match scale {
         Scale::Linear => linear(from, to, n),
@@ -79,12 +79,12 @@ fn logarithmic(from: f64, to: f64, n: usize) -> Vec<Tick> {
     if ticks.len() >= 2 {
         return ticks;
     }
-    // Less than a decade without two of them: evenly spread values.
+    // Fewer than two ticks within a decade: use evenly spaced values.
     let values = linear(10f64.powf(from), 10f64.powf(to), n);
     values.into_iter().map(|tick| Tick { place: tick.place.log10(), ..tick }).filter(|t| t.place.is_finite()).collect()
 }
 
-/// With a minus sign where a hyphen stands.
+/// Replaces hyphens with minus signs.
 fn with_minus(text: &str) -> String {
     text.replace('-', "−")
 }

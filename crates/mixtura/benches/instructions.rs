@@ -1,32 +1,30 @@
 //! Counts the instructions of every kernel and of whole rounds; run by `bench/instructions`.
 //!
-//! A count does not depend on what else the machine does, so that a few per cent more is a finding.
+//! A count does not depend on the load of the machine, so even an increase of a few per cent is significant.
 
-// What the macros of gungraun write is public and has no documentation.
+// The macros of gungraun generate public items without documentation.
 #![allow(missing_docs, unreachable_pub)]
 
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
-use mixtura::driver::{Quiet, Run, State};
-use mixtura::family::{Family, Floor};
+use mixtura::driver::{Lagged, Problem, Quiet, Run};
+use mixtura::family::Family;
 use mixtura::generate::Artificial;
 use mixtura::internals::Chunk;
-use mixtura::pass::{Assignment, Deviations, DeviationsPass, Engine, Pass, Source, Tally, Threads};
-use mixtura::random::Generator;
-use mixtura::rows::{RowsBuilder, Summary};
-use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows};
+use mixtura::rows::RowsBuilder;
+use mixtura::sweep::Threads;
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Source, Start};
 
-/// Rows of the whole rounds: four chunks.
+/// Rows of the benchmarks of whole rounds: four chunks.
 const N_ROWS: usize = 4096;
 
-/// In a box, so that handing it over costs next to nothing.
+/// Boxed, so that passing it on costs almost nothing.
 fn chunk(n_columns: usize, n_components: usize) -> Box<Chunk> {
     Box::new(Chunk::new(n_columns, n_components).expect("invariant: artificial mixtures are sound"))
 }
 
-/// One benchmark for each kernel that knows components.
+/// One benchmark for each kernel that takes components.
 macro_rules! of_components {
     ($($kernel:ident)*) => {$(
         #[library_benchmark(setup = chunk)]
@@ -41,7 +39,7 @@ macro_rules! of_components {
     )*};
 }
 
-/// One benchmark for each kernel that knows columns alone.
+/// One benchmark for each kernel that takes only columns.
 macro_rules! of_columns {
     ($($kernel:ident)*) => {$(
         #[library_benchmark(setup = chunk)]
@@ -62,7 +60,7 @@ fn separated_chunk(n_columns: usize, n_components: usize) -> Box<Chunk> {
     Box::new(Chunk::separated(n_columns, n_components).expect("invariant: artificial mixtures are sound"))
 }
 
-/// One benchmark for each kernel that leaves out components that are far.
+/// One benchmark for each kernel that skips distant components.
 macro_rules! of_near_components {
     ($($kernel:ident)*) => {$(
         #[library_benchmark(setup = separated_chunk)]
@@ -76,73 +74,29 @@ macro_rules! of_near_components {
 
 of_near_components!(whiten_near narrow_whiten_near);
 
-/// An engine whose first pass alone is real, so that a run of one round is a round and nothing else.
-struct Once {
-    engine: Threads<'static, FullGaussian>,
-    known: Tally<<FullGaussian as Family>::Moments>,
-    is_done: AtomicBool,
-}
-
-impl Source for Once {
-    fn summary(&self) -> &Summary {
-        self.engine.summary()
-    }
-    fn is_weighted(&self) -> bool {
-        self.engine.is_weighted()
-    }
-    fn gather(&self, rows: &[usize]) -> Result<Rows<'static>, Error> {
-        self.engine.gather(rows)
-    }
-    fn sample(&self, n: usize, generator: &mut Generator) -> Result<Rows<'static>, Error> {
-        self.engine.sample(n, generator)
-    }
-    fn distinct(&self, limit: usize) -> Result<Vec<usize>, Error> {
-        self.engine.distinct(limit)
-    }
-}
-
-impl Engine<FullGaussian> for Once {
-    fn run(&self, pass: &Pass<FullGaussian>) -> Result<Tally<<FullGaussian as Family>::Moments>, Error> {
-        if self.is_done.swap(true, Ordering::Relaxed) { Ok(self.known.clone()) } else { self.engine.run(pass) }
-    }
-    fn deviations(&self, pass: &DeviationsPass<FullGaussian>) -> Result<Deviations, Error> {
-        self.engine.deviations(pass)
-    }
-    fn n_chunks(&self) -> usize {
-        self.engine.n_chunks()
-    }
-}
-
-/// A run that is about to make its only round.
+/// A run before its only round.
 struct Round {
-    engine: Once,
+    problem: Problem<'static, FullGaussian, Threads<'static>>,
     run: Run<FullGaussian>,
-    options: Options,
 }
 
-/// A round on the thread that asks for it, from the model that the rows were drawn from; an earlier
-/// round has made the buffers.
+/// Ends a run after one round, without evaluating its model.
+const ONE_ROUND: Lagged =
+    Lagged { tolerance: 0.0, previous: f64::NAN, first_excess: 0.0, refuses_singular: false, refuses_empty: false };
+
+/// A round on the calling thread, from the model that the rows were drawn from; an earlier round has allocated the
+/// buffers.
 fn round(algorithm: Algorithm, n_columns: usize, n_components: usize, separation: f64) -> Box<Round> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
     pool.build_global().expect("invariant: the first pool of this process");
     let prepare = || -> Result<Round, Error> {
         let model = Artificial { n_columns, n_components, separation, ..Artificial::default() }.mixture(1)?;
         let rows: &'static Rows<'static> = Box::leak(Box::new(rows(&model)?));
-        let engine = Threads::new(rows)?;
-        let options = Options { algorithm, rounds: 1, tolerance: 0.0, ..Options::default() };
-        let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
-        let state = State::new(model, 0, floor);
-        Run::new(state.clone()).go(&engine, &options, &Quiet)?;
-        let (centre, assignment) = (engine.summary().centre.clone(), Assignment::Evaluate);
-        let known = engine.run(&Pass {
-            origin: None,
-            model: state.model.clone(),
-            centre,
-            assignment,
-            precision: options.precision,
-        })?;
-        let engine = Once { engine, known, is_done: AtomicBool::new(false) };
-        Ok(Round { engine, run: Run::new(state), options })
+        let source: &'static Source<_> = Box::leak(Box::new(Source::of(rows)?));
+        let options = Options::default().algorithm(algorithm).rounds(1).tolerance(0.0);
+        let problem = Problem::new(source, n_components, Start::Model(model.clone()), options)?.with_rule(ONE_ROUND);
+        problem.run_from(model.clone(), 0)?.go(&problem, &Quiet)?;
+        Ok(Round { run: problem.run_from(model, 0)?, problem })
     };
     Box::new(prepare().expect("invariant: artificial mixtures are sound"))
 }
@@ -164,7 +118,7 @@ macro_rules! rounds {
         #[bench::d50_k20(Algorithm::$algorithm, 50, 20, 0.6)]
         #[bench::d10_k100_c6(Algorithm::$algorithm, 10, 100, 6.0)]
         fn $name(mut round: Box<Round>) -> Box<Round> {
-            round.run.go(&round.engine, &round.options, &Quiet).expect("invariant: artificial mixtures are sound");
+            round.run.step(&round.problem, &Quiet).expect("invariant: artificial mixtures are sound");
             black_box(round)
         }
     )*};

@@ -1,23 +1,23 @@
 //! Times rounds on artificial shapes: `cargo run --release --example rounds -- em 1000000 10 10`.
 //!
-//! `bounds` times the measurement of what the theorems are stated in, `both` EM and SEM.
-//! Prints nanoseconds for each (row, component) and round, best of all rounds, and the likelihood.
-//! With `marks` as its last word it says on standard error when the second round begins and the last
-//! one ends: between the two lie rounds and nothing else, for `bench/profile`.
+//! `bounds` times the computation of the quantities in the theorems, `both` runs EM and SEM. Prints nanoseconds per
+//! row, component and round (best of all rounds) and the likelihood. With `marks` as the last argument, reports on
+//! standard error when the second round begins and when the last one ends; only rounds run between the two, for
+//! `bench/profile`.
 
 use std::sync::Mutex;
 use std::time::Instant;
 
 use mixtura::driver::Observer;
 use mixtura::generate::Artificial;
-use mixtura::pass::{Source, Threads};
 use mixtura::rows::RowsBuilder;
+use mixtura::sweep::Engine;
 use mixtura::theory::Proximity;
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Start, fit};
+use mixtura::{Algorithm, FullGaussian, Gmm, Mixture, Options, Source};
 
 struct Clock {
     begin_and_best: Mutex<(Instant, f64)>,
-    /// The last round, if marks are wanted.
+    /// The last round, if marks were requested.
     marked: Option<u64>,
 }
 
@@ -49,9 +49,9 @@ fn main() -> Result<(), mixtura::Error> {
         values.chunks_exact(n_columns).try_for_each(|row| builder.push_row(row))?;
     }
     let rows = builder.finish()?;
-    let engine = Threads::<FullGaussian>::new(&rows)?;
+    let source = Source::of(&rows)?;
     if words.first().is_some_and(|word| word == "bounds") {
-        return time_bounds(&engine, &model, number(4, 20));
+        return time_bounds(&source, &model, number(4, 20));
     }
     let algorithms = match words.first().map(String::as_str) {
         Some("em") => vec![Algorithm::Em],
@@ -60,13 +60,13 @@ fn main() -> Result<(), mixtura::Error> {
         _ => vec![Algorithm::Em, Algorithm::Sem],
     };
     for algorithm in algorithms {
-        let options = Options { algorithm, rounds: number(4, 20) as u64, tolerance: 0.0, ..Options::default() };
+        let options = Options::default().algorithm(algorithm).rounds(number(4, 20) as u64).tolerance(0.0);
         let marked = words.get(6).filter(|word| *word == "marks").map(|_| options.rounds);
         let clock = Clock { begin_and_best: Mutex::new((Instant::now(), f64::INFINITY)), marked };
-        let fit = fit(&engine, n_components, &Start::KmeansPlusPlus, &options, &clock)?;
+        let fit = Gmm::new(n_components).options(options).fit_observed(&source, &clock)?;
         let best = clock.begin_and_best.into_inner().expect("invariant: one thread observes").1;
         println!(
-            "{n_rows}×{n_columns} K {n_components} {algorithm:?}: {:.3} ns, round {:.2} ms, {:.9} nats a row",
+            "{n_rows}×{n_columns} K {n_components} {algorithm:?}: {:.3} ns, round {:.2} ms, {:.9} nats per row",
             best * 1e9 / (n_rows * n_components) as f64,
             best * 1e3,
             fit.mean_ln_likelihood
@@ -75,19 +75,19 @@ fn main() -> Result<(), mixtura::Error> {
     Ok(())
 }
 
-/// Times the two sweeps that the theorems' bounds need.
+/// Times the two sweeps needed for the theorems' bounds.
 fn time_bounds(
-    engine: &Threads<'_, FullGaussian>,
+    source: &Source<impl Engine>,
     model: &Mixture<FullGaussian>,
     repetitions: usize,
 ) -> Result<(), mixtura::Error> {
     let mut best = f64::INFINITY;
     for _ in 0..repetitions {
         let began = Instant::now();
-        std::hint::black_box(Proximity::measure(engine, model)?);
+        std::hint::black_box(Proximity::measure(source, model)?);
         best = best.min(began.elapsed().as_secs_f64());
     }
-    let summary = engine.summary();
+    let summary = source.summary();
     let n_pairs = summary.n_rows * model.n_components();
     println!(
         "{}×{} K {} bounds: {:.3} ns, {:.2} ms",

@@ -1,4 +1,4 @@
-//! Names every family that files and commands know, so that one can be chosen at run time.
+//! Lists all families, so that one can be selected at run time.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use crate::{
 /// The list of all families: a variant of [`Kind`] and of [`AnyMixture`] for each.
 macro_rules! families {
     ($($(#[$doc:meta])* $variant:ident: $family:ty,)*) => {
-        /// Which family of components a mixture has.
+        /// The family of a mixture.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Kind {
             $($(#[$doc])* $variant,)*
         }
 
-        /// A mixture of whichever family.
+        /// A mixture of any family.
         #[derive(Debug, Clone, PartialEq)]
         pub enum AnyMixture {
             $($(#[$doc])* $variant(Mixture<$family>),)*
         }
 
         impl Kind {
-            /// All of them.
+            /// All families.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// The name of the family in model files.
@@ -51,7 +51,7 @@ macro_rules! families {
         }
 
         impl TryFrom<AnyMixture> for Mixture<$family> {
-            /// The mixture as it was, of another family.
+            /// The unchanged mixture, which is of another family.
             type Error = Box<AnyMixture>;
 
             fn try_from(mixture: AnyMixture) -> Result<Self, Self::Error> {
@@ -62,11 +62,11 @@ macro_rules! families {
 }
 
 families! {
-    /// Gaussians with covariance matrices of their own.
+    /// Gaussians with a separate covariance matrix for each component.
     Full: FullGaussian,
     /// Gaussians that share a covariance matrix.
     Tied: TiedGaussian,
-    /// Gaussians with a variance for each column.
+    /// Gaussians with a separate variance for each column.
     Diagonal: DiagonalGaussian,
     /// Gaussians with one variance for all columns.
     Spherical: SphericalGaussian,
@@ -74,7 +74,7 @@ families! {
     Poisson: Poisson,
 }
 
-/// Evaluates an expression with a type alias for the family that a [`Kind`] names.
+/// Evaluates an expression with a type alias for the family of a [`Kind`].
 ///
 /// ```
 /// use mixtura::family::Family;
@@ -122,7 +122,7 @@ macro_rules! with_mixture {
 }
 
 impl Kind {
-    /// The family of these names, as model files have them; a family without structures takes any.
+    /// The family with these names in model files. For a family without structures, `structure` is ignored.
     pub fn named(family: &str, structure: &str) -> Option<Self> {
         let fits = |kind: &Self| kind.family() == family && kind.structure().is_none_or(|name| name == structure);
         Self::ALL.iter().copied().find(fits)
@@ -162,24 +162,24 @@ impl AnyMixture {
         with_mixture!(self, model => model.components.spreads())
     }
 
-    /// See [`Mixture::labels`].
-    pub fn labels(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
-        with_mixture!(self, model => model.labels(rows, range))
+    /// See [`Mixture::labels_in`].
+    pub fn labels_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
+        with_mixture!(self, model => model.labels_in(rows, range))
     }
 
-    /// See [`Mixture::posteriors`].
-    pub fn posteriors(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        with_mixture!(self, model => model.posteriors(rows, range))
+    /// See [`Mixture::posteriors_in`].
+    pub fn posteriors_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        with_mixture!(self, model => model.posteriors_in(rows, range))
     }
 
-    /// See [`Mixture::ln_densities`].
-    pub fn ln_densities(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        with_mixture!(self, model => model.ln_densities(rows, range))
+    /// See [`Mixture::ln_densities_in`].
+    pub fn ln_densities_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        with_mixture!(self, model => model.ln_densities_in(rows, range))
     }
 
-    /// See [`Mixture::classify`].
-    pub fn classify(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
-        with_mixture!(self, model => model.classify(rows, range))
+    /// See [`Mixture::classify_in`].
+    pub fn classify_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
+        with_mixture!(self, model => model.classify_in(rows, range))
     }
 
     /// See [`Mixture::score`].

@@ -1,8 +1,8 @@
-//! Names everything that can go wrong in the library, with the place and the value.
+//! The errors of the library, with the place and the value.
 
 use thiserror::Error;
 
-/// Why the library refused to do something.
+/// An error of the library.
 ///
 /// Rows and columns are counted from 1 in messages and from 0 in fields; components from 0 in both.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -18,7 +18,7 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
-    /// A value is none that the family of distributions can have.
+    /// A value is not valid for the family of distributions.
     #[error("row {}, column {}: value {value} is not {expected}", row + 1, column + 1)]
     Value {
         /// Row, from 0.
@@ -29,6 +29,45 @@ pub enum Error {
         value: f64,
         /// What it must be.
         expected: &'static str,
+    },
+    /// A start from labels was requested, but the rows have none.
+    #[error("the rows have no labels to start from")]
+    NoLabels,
+    /// A label is not the number of a component.
+    #[error("row {}: label {label} is out of range for {n_components} components (labels start at 0)", row + 1)]
+    Label {
+        /// Row, from 0.
+        row: usize,
+        /// The label found.
+        label: u32,
+        /// How many components there are.
+        n_components: usize,
+    },
+    /// An engine left out a chunk of rows.
+    #[error("the engine left out chunk {chunk} of the rows")]
+    MissingChunk {
+        /// Number of the chunk, from 0.
+        chunk: u64,
+    },
+    /// An engine returned the result for a chunk of rows twice.
+    #[error("the engine returned chunk {chunk} of the rows twice")]
+    RepeatedChunk {
+        /// Number of the chunk, from 0.
+        chunk: u64,
+    },
+    /// There is no row of this number.
+    #[error("there is no row {}", row + 1)]
+    NoSuchRow {
+        /// Row, from 0.
+        row: u64,
+    },
+    /// A request for a sweep could not be understood, or its answer not be written.
+    #[error("sweep {name}: {reason}")]
+    Request {
+        /// Name of the sweep.
+        name: String,
+        /// What went wrong.
+        reason: String,
     },
     /// There are no rows.
     #[error("no rows")]
@@ -41,23 +80,35 @@ pub enum Error {
     Ragged {
         /// Length of the slice.
         n_values: usize,
-        /// Width asked for.
+        /// Number of columns given.
         n_columns: usize,
     },
-    /// A list that belongs to the rows has another length.
+    /// An array is neither row-major nor column-major, or it has gaps.
+    #[error(
+        "an array with strides {between_rows} and {between_columns} is neither in standard nor in Fortran layout; \
+         copy it first, for instance with `as_standard_layout`"
+    )]
+    Strides {
+        /// Distance from one row to the next, in values.
+        between_rows: isize,
+        /// Distance from one column to the next, in values.
+        between_columns: isize,
+    },
+    /// A list has the wrong length.
     #[error("{n_found} {what} for {n_expected} {of}")]
     Length {
         /// What is counted, in the plural.
         what: &'static str,
-        /// How many were given.
+        /// Number of items given.
         n_found: usize,
-        /// How many are needed.
+        /// Number of items needed.
         n_expected: usize,
         /// What they belong to, in the plural.
         of: &'static str,
     },
-    /// A row weight is negative, not a number, or so large or small that sums of weighted squares would not be.
-    #[error("row {}: weight {weight:e} is neither 0 nor a number from 1e-100 to 1e100", row + 1)]
+    /// A row weight is negative, NaN, or so large or small that sums of weighted squares would leave the floating-point
+    /// range.
+    #[error("row {}: weight {weight:e} must be 0 or between 1e-100 and 1e100", row + 1)]
     Weight {
         /// Row, from 0.
         row: usize,
@@ -67,37 +118,49 @@ pub enum Error {
     /// All row weights are zero.
     #[error("all row weights are zero")]
     NoWeight,
-    /// The values of a column span so much, or so little, that their squares cannot be held.
-    #[error("column {}: values from {minimum:e} to {maximum:e}: their squares leave the range of floating-point numbers", column + 1)]
+    /// The range of a column is so large, or so small, that its squares leave the floating-point range.
+    #[error("column {}: the squares of values from {minimum:e} to {maximum:e} exceed the floating-point range", column + 1)]
     Overflow {
         /// Column, from 0.
         column: usize,
-        /// Least value.
+        /// Smallest value.
         minimum: f64,
-        /// Greatest value.
+        /// Largest value.
         maximum: f64,
     },
-    /// More components than distinct rows were asked for.
-    #[error("{n_components} components need as many distinct rows, but there are only {n_distinct}")]
+    /// There are fewer distinct rows than components.
+    #[error("{n_components} components require as many distinct rows, but there are only {n_distinct}")]
     TooFewDistinctRows {
-        /// Components asked for.
+        /// Number of components requested.
         n_components: usize,
-        /// Distinct rows of positive weight found.
+        /// Number of distinct rows of positive weight.
         n_distinct: usize,
     },
     /// Model and data have different numbers of columns.
-    #[error("the model has {n_model} columns, the data {n_data}")]
+    #[error("the model has {n_model} columns, but the data have {n_data}")]
     Width {
         /// Columns of the model.
         n_model: usize,
         /// Columns of the data.
         n_data: usize,
     },
-    /// A mixing weight is not a probability, or the weights do not sum to one.
+    /// A mixing weight is not a probability, or the weights do not sum to 1.
     #[error("component weights must be at least 0 and sum to 1: {detail}")]
     MixingWeights {
         /// What was found.
         detail: String,
+    },
+    /// What describes a column, such as its scale, is out of range.
+    #[error("column {}: {what} {value} is not {expected}", column + 1)]
+    Column {
+        /// Column, from 0.
+        column: usize,
+        /// What it describes.
+        what: &'static str,
+        /// The value found.
+        value: f64,
+        /// What it must be.
+        expected: &'static str,
     },
     /// A parameter of a component is not finite.
     #[error("component {component}: {what} {value} is not finite")]
@@ -120,7 +183,7 @@ pub enum Error {
         value: f64,
     },
     /// A parameter of a component is negative or not finite.
-    #[error("component {component}: {what} {value} is not a number of at least 0")]
+    #[error("component {component}: {what} {value} must be finite and at least 0")]
     Negative {
         /// Component, from 0.
         component: usize,
@@ -153,7 +216,7 @@ pub enum Error {
         /// The pivot's value.
         value: f64,
     },
-    /// An option is out of its range.
+    /// An option is out of range.
     #[error("{option} must be {expected}, not {value}")]
     Option {
         /// Name of the option.
@@ -163,26 +226,26 @@ pub enum Error {
         /// The value given.
         value: String,
     },
-    /// The rows have weights where that has no meaning.
-    #[error("{what} are defined for rows without weights only")]
+    /// The rows have weights, for which the result is not defined.
+    #[error("{what} are only defined for unweighted rows")]
     Weighted {
-        /// What was asked for, in the plural.
+        /// What was requested, in the plural.
         what: &'static str,
     },
-    /// The parameters would take too much memory.
+    /// The parameters would require too much memory.
     #[error("the parameters of {n_components} components in {n_columns} columns would take {gigabytes:.0} GB")]
     TooLarge {
-        /// Components asked for.
+        /// Number of components requested.
         n_components: usize,
         /// Columns of the data.
         n_columns: usize,
-        /// Memory of one copy of them.
+        /// Memory required for one copy.
         gigabytes: f64,
     },
-    /// Memory for rows, or for a model and its statistics, could not be taken.
-    #[error("cannot take {:.1} GB of memory", *n_bytes as f64 / 1e9)]
+    /// Memory for rows, or for a model and its statistics, could not be allocated.
+    #[error("cannot allocate {:.1} GB of memory", *n_bytes as f64 / 1e9)]
     Memory {
-        /// Bytes asked for.
+        /// Number of bytes requested.
         n_bytes: u64,
     },
     /// A label that a start needs has no rows.
@@ -194,18 +257,18 @@ pub enum Error {
     /// The threads could not be started.
     #[error("cannot start {n_threads} threads: {reason}")]
     Threads {
-        /// Threads asked for.
+        /// Number of threads requested.
         n_threads: usize,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// Work was stopped on request before it had a result.
+    /// Work was stopped on request before there was a result.
     #[error("interrupted before there was a result")]
     Interrupted,
     /// An engine other than threads failed.
     #[error("the engine failed: {reason}")]
     Engine {
-        /// What the engine said.
+        /// The engine's message.
         reason: String,
     },
 }

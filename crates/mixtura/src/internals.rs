@@ -9,7 +9,7 @@ use crate::kernels::{
     Apportion, Centre, DotProducts, Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, NARROW_LEAST_EXPONENT,
     Narrow, NarrowDraw, NarrowLanes, Products, Scale, Side, Softmax, SquaredDeviations, Transpose,
 };
-use crate::pass::{Layout, Share, least_exponent};
+use crate::pass::{Layout, Share, cutoff_exponent};
 use crate::random::{Address, Purpose};
 use crate::{Error, FullGaussian, Mixture};
 
@@ -107,7 +107,7 @@ impl Chunk {
             n_columns,
             n_components,
             bound: bound.with_roundings(set.n_roundings()),
-            least: model.weights.iter().map(|&weight| least_exponent(weight)).collect(),
+            least: model.weights.iter().map(|&weight| cutoff_exponent(weight)).collect(),
             narrow_least: vec![NARROW_LEAST_EXPONENT; n_components],
             hints: labels
                 .chunks(2 * LANES)

@@ -1,18 +1,49 @@
-//! Matches the components of two mixtures: the assignment of least total distance.
+//! Matches the components of two mixtures so that the total distance is minimal.
 
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::family::Family;
 
-/// Largest distance between components; sums over any number of them stay finite.
+/// Largest distance between components, so that sums over any number of them stay finite.
 const FARTHEST: f64 = 1e290;
 
-/// Where components lie and how wide they are: all that matching looks at.
+/// The location and width of components: all that matching uses.
+///
+/// Deserializing refuses lists whose lengths do not match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Outline {
     n_columns: usize,
     centres: Vec<f64>,
     spreads: Vec<f64>,
+}
+
+/// An outline as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "Outline")]
+struct Unchecked {
+    n_columns: usize,
+    centres: Vec<f64>,
+    spreads: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for Outline {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, centres, spreads }: Unchecked) -> Result<Self, Error> {
+        if n_columns == 0 {
+            return Err(Error::NoColumns);
+        }
+        if centres.is_empty() || !centres.len().is_multiple_of(n_columns) {
+            return Err(Error::Ragged { n_values: centres.len(), n_columns });
+        }
+        if spreads.len() != centres.len() {
+            let (n_found, n_expected) = (spreads.len(), centres.len());
+            return Err(Error::Length { what: "spreads", n_found, n_expected, of: "centres" });
+        }
+        Ok(Self { n_columns, centres, spreads })
+    }
 }
 
 impl Outline {
@@ -26,7 +57,7 @@ impl Outline {
         self.centres.len() / self.n_columns
     }
 
-    /// Moves by a share of the way to another outline: with shares 1, 1/2, 1/3, … to the mean of all.
+    /// Moves by a fraction of the way to another outline; with fractions 1, 1/2, 1/3, … the result is the mean.
     pub fn approach(&mut self, other: &Self, share: f64) {
         let numbers = self.centres.iter_mut().chain(&mut self.spreads);
         for (own, other) in numbers.zip(other.centres.iter().chain(&other.spreads)) {
@@ -34,8 +65,8 @@ impl Outline {
         }
     }
 
-    /// Squared distance of a component from one of another outline: Σ_d (Δcentre² + Δspread²)/scale²,
-    /// Wasserstein's for Gaussians without correlation.
+    /// Squared distance between a component and one of another outline: Σ_d (Δcentre² + Δspread²)/scale², the
+    /// Wasserstein distance for Gaussians without correlations.
     pub fn distance(&self, component: usize, other: &Self, of_other: usize, scale: &[f64]) -> f64 {
         let n = self.n_columns;
         let part = |own: &[f64], other: &[f64]| -> f64 {
@@ -45,18 +76,18 @@ impl Outline {
         (part(&self.centres, &other.centres) + part(&self.spreads, &other.spreads)).min(FARTHEST)
     }
 
-    /// For each component its partner in another outline, so that all distances sum to the least.
+    /// For each component, its partner in another outline, with minimal total distance.
     pub fn matched(&self, other: &Self, scale: &[f64]) -> Vec<usize> {
         let n = self.n_components();
         let costs: Vec<f64> = (0..n * n).map(|at| self.distance(at / n, other, at % n, scale)).collect();
         assignment(&costs, n)
     }
 
-    /// Whether no other assignment than that by number is shorter.
+    /// Whether matching components by number has minimal total distance.
     pub fn matches_by_number(&self, other: &Self, scale: &[f64]) -> bool {
         let n = self.n_components();
         let costs: Vec<f64> = (0..n * n).map(|at| self.distance(at / n, other, at % n, scale)).collect();
-        // The common case: every component is nearest to its namesake.
+        // The common case: every component is nearest to the one with the same number.
         let is_nearest = |k: usize| costs[k * n..][..n].iter().all(|&cost| costs[k * n + k] <= cost);
         if (0..n).all(is_nearest) {
             return true;
@@ -67,7 +98,7 @@ impl Outline {
     }
 }
 
-/// For each component of `a` its partner in `b`; distances in units of `scale`, one for each column.
+/// For each component of `a`, its partner in `b`; distances are in units of `scale`, one per column.
 ///
 /// ```
 /// use mixtura::FullGaussian;
@@ -82,8 +113,8 @@ pub fn matching<F: Family>(a: &F, b: &F, scale: &[f64]) -> Vec<usize> {
     Outline::of(a).matched(&Outline::of(b), scale)
 }
 
-/// Solves the assignment problem: for each row of an n×n table of finite costs a column of its own,
-/// so that the costs sum to the least.
+/// Solves the assignment problem: assigns a different column to each row of an n×n table of finite costs, with minimal
+/// total cost.
 ///
 /// Shortest augmenting paths with potentials (Jonker and Volgenant 1987). Cost O(n³).
 ///
@@ -91,7 +122,7 @@ pub fn matching<F: Family>(a: &F, b: &F, scale: &[f64]) -> Vec<usize> {
 /// assert_eq!(mixtura::matching::assignment(&[1.0, 0.0, 5.0, 1.0], 2), [0, 1]);
 /// ```
 pub fn assignment(costs: &[f64], n: usize) -> Vec<usize> {
-    // Row and column 0 stand for "none", so rows and columns count from 1 here.
+    // Row and column 0 mean "none", so rows and columns are counted from 1 here.
     let (mut of_rows, mut of_columns) = (vec![0.0; n + 1], vec![0.0; n + 1]);
     let mut row_of = vec![0; n + 1];
     let (mut least, mut from, mut done) = (vec![0.0; n + 1], vec![0; n + 1], vec![false; n + 1]);
@@ -142,7 +173,7 @@ mod tests {
     use super::*;
     use crate::FullGaussian;
 
-    /// Least cost over all permutations.
+    /// Minimal cost over all permutations.
     fn brute_force(costs: &[f64], n: usize, row: usize, taken: &mut Vec<bool>) -> f64 {
         if row == n {
             return 0.0;
@@ -160,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn assignments_are_as_short_as_the_shortest_permutation(
+        fn assignments_have_the_cost_of_the_best_permutation(
             n in 1usize..=6, entries in prop::collection::vec(0u32..20, 36), fine in prop::collection::vec(0.0..1.0, 36),
         ) {
             for costs in [entries.iter().map(|&x| f64::from(x)).collect::<Vec<_>>(), fine] {
@@ -191,9 +222,9 @@ mod tests {
         }
     }
 
-    /// All nearest to one: only the whole assignment tells.
+    /// All are nearest to the same one, so only the whole assignment decides.
     #[test]
-    fn a_component_that_is_not_nearest_to_its_namesake_may_still_belong_to_it() {
+    fn components_match_by_number_even_if_another_is_nearer() {
         let a = FullGaussian::new(1, vec![0.0, 1.0, 2.0], vec![1.0; 3]).unwrap();
         let b = FullGaussian::new(1, vec![-9.0, 0.9, 4.0], vec![1.0; 3]).unwrap();
         assert!(Outline::of(&a).matches_by_number(&Outline::of(&b), &[1.0]));
@@ -202,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_outlines_is_approached_by_falling_shares() {
+    fn approaching_by_decreasing_fractions_gives_the_mean() {
         let outline = |mean: f64| Outline::of(&FullGaussian::new(1, vec![mean], vec![mean * mean]).unwrap());
         let mut mean = outline(1.0);
         mean.approach(&outline(2.0), 0.5);

@@ -1,4 +1,4 @@
-//! Is a mixture model: weights and components, and what can be asked of them.
+//! Mixture models: weights and components, and predictions from them.
 
 use std::ops::Range;
 
@@ -6,11 +6,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Sampler};
-use crate::pass::{Assignment, Engine, Pass, Precision, Threads, Wanted, evaluate_rows};
+use crate::pass::{Pass, Wanted, evaluate_rows};
 use crate::random::{Address, Choice, Purpose, uniform};
+use crate::sweep::{Engine, Threads, check_rows};
 use crate::{Error, Rows};
 
-/// How far the weights of a given model may sum from 1.
+/// Maximum deviation from 1 of the sum of a given model's weights.
 const WEIGHT_SLACK: f64 = 1e-6;
 
 /// A mixture: p(x) = Σ_k w_k p(x | θ_k).
@@ -21,17 +22,19 @@ const WEIGHT_SLACK: f64 = 1e-6;
 /// let components = FullGaussian::new(1, vec![-2.0, 2.0], vec![1.0, 1.0])?;
 /// let model = Mixture::new(vec![0.5, 0.5], components)?;
 /// let rows = Rows::from_slice(&[-1.0, 3.0], 1)?;
-/// assert_eq!(model.labels(&rows, 0..2)?, [0, 1]);
+/// assert_eq!(model.labels(&rows)?, [0, 1]);
 ///
-/// let posterior = model.posteriors(&rows, 0..1)?;
+/// let posterior = model.posteriors(&rows)?;
 /// assert!((posterior[0] - 1.0 / (1.0 + (-4.0f64).exp())).abs() < 1e-15);
 ///
 /// let density = 0.5 * (-0.5f64).exp() * (1.0 + (-4.0f64).exp()) / std::f64::consts::TAU.sqrt();
-/// assert!((model.ln_densities(&rows, 0..1)?[0] - density.ln()).abs() < 1e-14);
+/// assert!((model.ln_densities(&rows)?[0] - density.ln()).abs() < 1e-14);
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`Mixture::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", try_from = "Unchecked<F>")]
 pub struct Mixture<F: Family> {
     /// Mixing weights: K numbers of at least 0 that sum to 1.
     pub weights: Vec<f64>,
@@ -39,7 +42,23 @@ pub struct Mixture<F: Family> {
     pub components: F,
 }
 
-/// Where a row belongs, and how well it fits there.
+/// A mixture as deserialized.
+#[derive(Deserialize)]
+#[serde(bound = "", rename = "Mixture")]
+struct Unchecked<F: Family> {
+    weights: Vec<f64>,
+    components: F,
+}
+
+impl<F: Family> TryFrom<Unchecked<F>> for Mixture<F> {
+    type Error = Error;
+
+    fn try_from(Unchecked { weights, components }: Unchecked<F>) -> Result<Self, Error> {
+        Self::new(weights, components)
+    }
+}
+
+/// The component of a row, and how well the row fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Classified {
     /// The most probable component, from 0.
@@ -50,15 +69,17 @@ pub struct Classified {
     pub ln_density: f64,
 }
 
-/// How well a model explains rows, with criteria that penalise its size; lower is better for all three.
+/// How well a model explains rows, with criteria that penalise the number of parameters; lower is better for all three.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Number of rows.
     pub rows: usize,
-    /// Log-likelihood for each unit of weight, in nats.
-    pub mean_log_likelihood: f64,
+    /// Mean log-likelihood per unit of weight, in nats.
+    #[serde(rename = "mean_log_likelihood")]
+    pub mean_ln_likelihood: f64,
     /// Log-likelihood of all rows, in nats.
-    pub log_likelihood: f64,
+    #[serde(rename = "log_likelihood")]
+    pub ln_likelihood: f64,
     /// Akaike's criterion: −2 ln L + 2p.
     pub aic: f64,
     /// Schwarz's criterion: −2 ln L + p ln N, N the total weight.
@@ -67,7 +88,7 @@ pub struct Score {
     pub icl: f64,
 }
 
-/// What a likelihood is worth, the model's size taken into account; lower is better.
+/// Criteria that balance the likelihood and the number of parameters; lower is better.
 ///
 /// ```
 /// use mixtura::Criteria;
@@ -84,7 +105,7 @@ pub struct Criteria {
 }
 
 impl Criteria {
-    /// The criteria of a model with so many free parameters, from the log-likelihood of rows and their total weight.
+    /// The criteria for a log-likelihood, the model's number of free parameters, and the total weight of the rows.
     pub fn new(ln_likelihood: f64, n_free_parameters: usize, total_weight: f64) -> Self {
         let p = n_free_parameters as f64;
         Self { aic: -2.0 * ln_likelihood + 2.0 * p, bic: -2.0 * ln_likelihood + p * total_weight.ln() }
@@ -92,7 +113,7 @@ impl Criteria {
 }
 
 impl<F: Family> Mixture<F> {
-    /// A mixture of given weights and components, if they are one.
+    /// A mixture with given weights and components, if they are valid.
     pub fn new(weights: Vec<f64>, components: F) -> Result<Self, Error> {
         let n_components = components.n_components();
         if weights.len() != n_components {
@@ -118,41 +139,61 @@ impl<F: Family> Mixture<F> {
         self.weights.len()
     }
 
-    /// Number of free parameters, mixing weights included.
+    /// Number of free parameters, including mixing weights.
     pub fn n_free_parameters(&self) -> usize {
         self.n_components() - 1 + self.components.n_free_parameters()
     }
 
-    /// The most probable component of each row in a range, from 0.
-    pub fn labels(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
-        let labels = evaluate_rows(self, rows, range, Wanted::Label)?;
-        Ok(labels.into_iter().map(|label| label as u32).collect())
+    /// The most probable component of each row, from 0.
+    pub fn labels(&self, rows: &Rows<'_>) -> Result<Vec<u32>, Error> {
+        self.labels_in(rows, 0..rows.n_rows())
     }
 
-    /// The posterior of every component for each row in a range, K numbers a row.
-    pub fn posteriors(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        evaluate_rows(self, rows, range, Wanted::Posterior)
+    /// The posterior of every component for each row: K numbers per row.
+    pub fn posteriors(&self, rows: &Rows<'_>) -> Result<Vec<f64>, Error> {
+        self.posteriors_in(rows, 0..rows.n_rows())
     }
 
-    /// The log-density in nats of each row in a range.
-    pub fn ln_densities(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        evaluate_rows(self, rows, range, Wanted::LnDensity)
+    /// The log-density of each row, in nats.
+    pub fn ln_densities(&self, rows: &Rows<'_>) -> Result<Vec<f64>, Error> {
+        self.ln_densities_in(rows, 0..rows.n_rows())
     }
 
-    /// For each row in a range the most probable component, how probable it is, and the row's log-density.
+    /// For each row, the most probable component, its posterior, and the row's log-density.
     ///
     /// ```
     /// use mixtura::{FullGaussian, Mixture, Rows};
     ///
     /// let model = Mixture::new(vec![0.5, 0.5], FullGaussian::new(1, vec![-2.0, 2.0], vec![1.0, 1.0])?)?;
     /// let rows = Rows::from_slice(&[-1.0, 3.0], 1)?;
-    /// let classified = model.classify(&rows, 0..2)?;
+    /// let classified = model.classify(&rows)?;
     /// assert_eq!((classified[0].label, classified[1].label), (0, 1));
-    /// assert_eq!(classified[1].probability, model.posteriors(&rows, 1..2)?[1]);
-    /// assert_eq!(classified[1].ln_density, model.ln_densities(&rows, 1..2)?[0]);
+    /// assert_eq!(classified[1].probability, model.posteriors(&rows)?[3]);
+    /// assert_eq!(classified[1].ln_density, model.ln_densities(&rows)?[1]);
     /// # Ok::<(), mixtura::Error>(())
     /// ```
-    pub fn classify(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
+    pub fn classify(&self, rows: &Rows<'_>) -> Result<Vec<Classified>, Error> {
+        self.classify_in(rows, 0..rows.n_rows())
+    }
+
+    /// The most probable component of each row in a range, from 0.
+    pub fn labels_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
+        let labels = evaluate_rows(self, rows, range, Wanted::Label)?;
+        Ok(labels.into_iter().map(|label| label as u32).collect())
+    }
+
+    /// The posterior of every component for each row in a range, K numbers per row.
+    pub fn posteriors_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        evaluate_rows(self, rows, range, Wanted::Posterior)
+    }
+
+    /// The log-density in nats of each row in a range.
+    pub fn ln_densities_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
+        evaluate_rows(self, rows, range, Wanted::LnDensity)
+    }
+
+    /// For each row in a range, the most probable component, its posterior, and the row's log-density.
+    pub fn classify_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
         let numbers = evaluate_rows(self, rows, range, Wanted::Classification)?;
         let (each, _) = numbers.as_chunks::<3>();
         let classified =
@@ -160,45 +201,39 @@ impl<F: Family> Mixture<F> {
         Ok(each.iter().map(classified).collect())
     }
 
-    /// Likelihood and criteria for all rows, in one pass.
+    /// Log-likelihood and criteria for all rows, in one pass.
     ///
     /// ```
     /// use mixtura::{FullGaussian, Mixture, Rows};
     ///
     /// let model = Mixture::new(vec![1.0], FullGaussian::new(1, vec![0.0], vec![1.0])?)?;
     /// let score = model.score(&Rows::from_slice(&[0.0, 0.0], 1)?)?;
-    /// assert!((score.log_likelihood + std::f64::consts::TAU.ln()).abs() < 1e-14);
-    /// assert_eq!(score.aic, -2.0 * score.log_likelihood + 4.0);
-    /// assert_eq!(score.icl, score.bic); // one component leaves no doubt
+    /// assert!((score.ln_likelihood + std::f64::consts::TAU.ln()).abs() < 1e-14);
+    /// assert_eq!(score.aic, -2.0 * score.ln_likelihood + 4.0);
+    /// assert_eq!(score.icl, score.bic); // with one component, labels are certain
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn score(&self, rows: &Rows<'_>) -> Result<Score, Error> {
-        self.score_with(&Threads::new(rows)?)
+        self.score_with(&Threads::new(rows))
     }
 
-    /// Likelihood and criteria for all rows of an engine, in one pass, which may be stopped.
-    pub fn score_with<E: Engine<F>>(&self, engine: &E) -> Result<Score, Error> {
-        let centre = engine.summary().centre.clone();
-        let tally = engine.run(&Pass {
-            origin: None,
-            model: self.clone(),
-            centre,
-            assignment: Assignment::Evaluate,
-            precision: Precision::Double,
-        })?;
+    /// Log-likelihood and criteria for all rows of an engine, in one pass, which may be stopped.
+    pub fn score_with<E: Engine>(&self, engine: &E) -> Result<Score, Error> {
+        check_rows::<F, E>(engine)?;
+        let tally = engine.sweep(&Pass::evaluating(self.clone()))?;
         let Criteria { aic, bic } = Criteria::new(tally.ln_likelihood, self.n_free_parameters(), tally.weight);
         Ok(Score {
-            rows: engine.summary().n_rows,
-            mean_log_likelihood: tally.mean_ln_likelihood(),
-            log_likelihood: tally.ln_likelihood,
+            rows: tally.n_rows as usize,
+            mean_ln_likelihood: tally.mean_ln_likelihood(),
+            ln_likelihood: tally.ln_likelihood,
             aic,
             bic,
             icl: bic - 2.0 * tally.ln_best_posterior,
         })
     }
 
-    /// Draws rows `range` of the endless sequence that a seed stands for, with their components:
-    /// row-major values, and a label for each row.
+    /// Draws rows `range` of the infinite sequence given by a seed, with their components: row-major values, and a
+    /// label for each row.
     ///
     /// ```
     /// use mixtura::{FullGaussian, Mixture};
@@ -227,7 +262,7 @@ impl<F: Family> Mixture<F> {
         Ok((values, labels))
     }
 
-    /// The same mixture with its heaviest component first.
+    /// The same mixture with its components in order of decreasing weight.
     #[must_use]
     pub fn sorted_by_weight(&self) -> Self {
         let mut order: Vec<usize> = (0..self.n_components()).collect();
@@ -238,7 +273,7 @@ impl<F: Family> Mixture<F> {
         }
     }
 
-    /// A point amid the components, to compute about.
+    /// A point between the components, used as the centre of computations.
     pub(crate) fn centre(&self) -> Vec<f64> {
         self.components.centre(&self.weights)
     }

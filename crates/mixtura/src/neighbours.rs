@@ -1,37 +1,38 @@
-//! Finds for each of many points the other one that is nearest, by a k-d tree (Bentley 1975).
+//! Finds the nearest neighbour of each of many points with a k-d tree (Bentley 1975).
 //!
-//! Building costs O(n log n · D), a search O(log n · D) where D is small and O(n · D) where it is large. The tree
-//! changes no bit of an answer: the distance to a box is computed with the operations of the distance to a point,
-//! in their order, and each of them is monotone under rounding, so no box that is left out holds a smaller one.
+//! Building costs O(n log n · D), a search O(log n · D) for small D and O(n · D) for large D. The tree does not change
+//! a single bit of the result: the distance to a box is computed with the same operations as the distance to a point,
+//! in the same order, and each is monotone under rounding. A box that is skipped therefore cannot contain a closer
+//! point.
 
 use std::ops::Range;
 
-/// Points in a box that is not divided further.
+/// Maximum number of points in a box that is not divided further.
 const LEAF: usize = 8;
 
-/// Points in boxes within boxes.
+/// Points in nested boxes.
 pub(crate) struct Neighbours<'a> {
     points: &'a [f64],
-    /// What differences in each column are divided by.
+    /// Divisor of the differences in each column.
     unit: &'a [f64],
     /// A size of each point.
     sizes: &'a [f64],
-    /// Numbers of the points, those of a box one after the other.
+    /// Numbers of the points; those of a box are consecutive.
     order: Vec<u32>,
     nodes: Vec<Node>,
-    /// For each node the least and then the greatest coordinates in it: 2·D numbers.
+    /// For each node, its smallest and then its largest coordinates: 2·D numbers.
     boxes: Vec<f64>,
 }
 
 struct Node {
-    /// Where in `order` its points are.
+    /// The range of its points in `order`.
     points: Range<u32>,
     largest_size: f64,
-    /// The first of the two halves and the second; none for a leaf.
+    /// The two halves; `None` for a leaf.
     halves: Option<[u32; 2]>,
 }
 
-/// What the nearest other point is searched for with.
+/// A search for the nearest other point.
 struct Search<C> {
     point: usize,
     cost: C,
@@ -40,7 +41,7 @@ struct Search<C> {
 }
 
 impl<'a> Neighbours<'a> {
-    /// Arranges points (n·D numbers) of given sizes.
+    /// Arranges points (n·D numbers) with given sizes.
     pub(crate) fn new(points: &'a [f64], unit: &'a [f64], sizes: &'a [f64]) -> Self {
         let n_points = points.len() / unit.len();
         let order = (0..n_points as u32).collect();
@@ -49,18 +50,18 @@ impl<'a> Neighbours<'a> {
         tree
     }
 
-    /// The least `cost(squared distance, larger size)` of a point and any other one; infinite if there is no other.
-    /// The cost must not fall with the distance nor rise with the size, in floating point too.
-    pub(crate) fn least_cost(&self, point: usize, cost: impl Fn(f64, f64) -> f64) -> f64 {
+    /// The smallest `cost(squared distance, larger size)` between a point and any other; infinite if there is no other.
+    /// The cost must not decrease with the distance or increase with the size, including in floating point.
+    pub(crate) fn smallest_cost(&self, point: usize, cost: impl Fn(f64, f64) -> f64) -> f64 {
         self.search(Search { point, cost, is_equal_skipped: false, least: f64::INFINITY })
     }
 
-    /// The least squared distance of a point and any other one at another place; infinite if there is none.
-    pub(crate) fn least_square(&self, point: usize) -> f64 {
+    /// The smallest squared distance between a point and any point at a different place; infinite if there is none.
+    pub(crate) fn nearest_square(&self, point: usize) -> f64 {
         self.search(Search { point, cost: |square, _| square, is_equal_skipped: true, least: f64::INFINITY })
     }
 
-    /// Makes the node of some points and, first, those below it; returns its number.
+    /// Creates the node of some points after those below it; returns its number.
     fn divide(&mut self, range: Range<usize>) -> u32 {
         let n = self.unit.len();
         let mut corners = [vec![f64::INFINITY; n], vec![f64::NEG_INFINITY; n]].concat();
@@ -93,7 +94,8 @@ impl<'a> Neighbours<'a> {
         search.least
     }
 
-    /// Looks at the points of a node, no nearer than `square`, unless none of them can be the answer.
+    /// Examines the points of a node, whose squared distance is at least `square`, unless none of them can be the
+    /// answer.
     fn visit(&self, node: u32, square: f64, search: &mut Search<impl Fn(f64, f64) -> f64>) {
         let Node { points, largest_size, halves } = &self.nodes[node as usize];
         let size = largest_size.max(self.sizes[search.point]);
@@ -129,7 +131,7 @@ impl<'a> Neighbours<'a> {
         self.boxes[node as usize * 2 * n..][..2 * n].split_at(n)
     }
 
-    /// Whether all points of a node are where a point is.
+    /// Whether all points of a node coincide with a point.
     fn is_one_place(&self, node: u32, point: usize) -> bool {
         let (least, greatest) = self.corners(node);
         least == self.point(point) && greatest == self.point(point)
@@ -157,9 +159,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// A grid of few values, so that there are equal points and equal distances, and values of all sizes.
+        /// A grid with few values, so that points and distances repeat, and values of all magnitudes.
         #[test]
-        fn the_tree_finds_what_looking_at_all_points_finds_to_the_bit(
+        fn the_tree_agrees_with_brute_force_to_the_last_bit(
             n in 1usize..5, n_points in 1usize..200, is_coarse in any::<bool>(), seed in any::<u64>(),
         ) {
             let mut state = seed;
@@ -174,22 +176,22 @@ mod tests {
             let tree = Neighbours::new(&points, &unit, &sizes);
             let cost = |square: f64, size: f64| square.sqrt() / size.sqrt();
             for i in 0..n_points {
-                let (mut least_cost, mut least_square) = (f64::INFINITY, f64::INFINITY);
+                let (mut smallest_cost, mut nearest_square) = (f64::INFINITY, f64::INFINITY);
                 for j in (0..n_points).filter(|&j| j != i) {
                     let square: f64 =
                         (0..n).map(|d| ((points[i * n + d] - points[j * n + d]) / unit[d]).powi(2)).sum();
-                    least_cost = least_cost.min(cost(square, sizes[i].max(sizes[j])));
+                    smallest_cost = smallest_cost.min(cost(square, sizes[i].max(sizes[j])));
                     if square > 0.0 {
-                        least_square = least_square.min(square);
+                        nearest_square = nearest_square.min(square);
                     }
                 }
-                prop_assert_eq!(tree.least_cost(i, cost).to_bits(), least_cost.to_bits());
-                prop_assert_eq!(tree.least_square(i).to_bits(), least_square.to_bits());
+                prop_assert_eq!(tree.smallest_cost(i, cost).to_bits(), smallest_cost.to_bits());
+                prop_assert_eq!(tree.nearest_square(i).to_bits(), nearest_square.to_bits());
             }
         }
     }
 
-    /// How many points are looked at is what makes the difference between n log n and n².
+    /// The number of points examined makes the difference between n log n and n².
     #[test]
     fn many_equal_points_are_not_compared_one_by_one() {
         let points: Vec<f64> = (0..60_000).map(|i| f64::from(u8::from(i == 0))).collect();
@@ -201,8 +203,8 @@ mod tests {
             square
         };
         for point in 0..points.len() {
-            assert_eq!(tree.least_cost(point, cost), if point == 0 { 1.0 } else { 0.0 });
-            assert_eq!(tree.least_square(point), 1.0);
+            assert_eq!(tree.smallest_cost(point, cost), if point == 0 { 1.0 } else { 0.0 });
+            assert_eq!(tree.nearest_square(point), 1.0);
         }
         assert!(n_asked.get() < 100 * points.len(), "{}", n_asked.get());
     }

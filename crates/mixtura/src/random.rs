@@ -1,13 +1,32 @@
-//! Addresses every random draw by seed, restart, round, purpose and row, never by who asked first.
+//! Random draws, addressed by seed, restart, round, purpose and row, so that they do not depend on execution order.
+
+use std::convert::Infallible;
 
 use rand::rngs::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, SeedableRng, TryRng};
 use serde::{Deserialize, Serialize};
 
 use crate::kernels::Lanes;
 
-/// The generator of an item's draws.
-pub type Generator = ChaCha8Rng;
+/// A generator of random numbers for one item; see [`Address::item`].
+#[derive(Debug)]
+pub struct Generator(ChaCha8Rng);
+
+impl TryRng for Generator {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(out)
+    }
+}
 
 /// What a draw is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,9 +36,9 @@ pub enum Purpose {
     Label = 1,
     /// The split of a row's count over components in a round of SEM.
     Split = 2,
-    /// The rows a start looks at.
+    /// The rows used by a start.
     Sample = 3,
-    /// The choices of a start.
+    /// The random choices of a start.
     Start = 4,
     /// The row that an empty component is moved to.
     Reseed = 5,
@@ -29,13 +48,13 @@ pub enum Purpose {
     Parameters = 7,
 }
 
-/// Where in the space of all draws a set of draws stands.
+/// The address of a set of draws.
 ///
 /// ```
 /// use mixtura::random::{Address, Purpose};
 ///
 /// let address = Address { seed: 7, restart: 0, round: 3, purpose: Purpose::Label };
-/// // Row 1000's number is the same whether or not its neighbours were asked for.
+/// // Row 1000 gets the same number whether or not its neighbours are drawn.
 /// let mut uniform = [0.0; 16];
 /// address.uniforms_into(992, &mut uniform);
 /// assert_eq!(uniform[8], address.uniform(1000));
@@ -53,8 +72,8 @@ pub struct Address {
 }
 
 impl Address {
-    /// The key of the counter generator: the address itself.
-    fn generator(&self) -> Generator {
+    /// The address itself is the key of the counter generator.
+    fn generator(&self) -> ChaCha8Rng {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
         key[8..16].copy_from_slice(&self.restart.to_le_bytes());
@@ -63,19 +82,19 @@ impl Address {
         ChaCha8Rng::from_seed(key)
     }
 
-    /// A generator of its own for item `item`, for as many draws as it takes.
+    /// A separate generator for item `item`, for any number of draws.
     pub fn item(&self, item: u64) -> Generator {
         let mut generator = self.generator();
-        // Stream 0 holds the one number a row of `uniforms_into`.
+        // Stream 0 is used by `uniforms_into`, one number per row.
         generator.set_stream(item.wrapping_add(1));
-        generator
+        Generator(generator)
     }
 
-    /// The uniform number in [0, 1) of one row.
+    /// The uniform number in [0, 1) of a row.
     pub fn uniform(&self, row: u64) -> f64 {
         let mut generator = self.generator();
         generator.set_word_pos(2 * u128::from(row));
-        uniform(&mut generator)
+        in_unit_interval(generator.next_u64())
     }
 
     /// The uniform numbers in [0, 1) of consecutive rows.
@@ -83,7 +102,7 @@ impl Address {
         let mut generator = self.generator();
         generator.set_word_pos(2 * u128::from(first_row));
         for out in out {
-            *out = uniform(&mut generator);
+            *out = in_unit_interval(generator.next_u64());
         }
     }
 
@@ -92,18 +111,23 @@ impl Address {
         let mut generator = self.generator();
         generator.set_word_pos(2 * u128::from(first_row));
         for lane in out.iter_mut().flat_map(|lanes| lanes.iter_mut()) {
-            *lane = uniform(&mut generator);
+            *lane = in_unit_interval(generator.next_u64());
         }
     }
 }
 
 /// A uniform number in [0, 1) with 53 random bits.
-pub fn uniform(generator: &mut impl Rng) -> f64 {
-    (generator.next_u64() >> 11) as f64 * (0.5f64.powi(53))
+pub fn uniform(generator: &mut Generator) -> f64 {
+    in_unit_interval(generator.next_u64())
 }
 
-/// A uniform whole number below `n`, without bias.
-pub fn below(generator: &mut impl Rng, n: usize) -> usize {
+/// The number in [0, 1) given by the upper 53 of 64 random bits.
+fn in_unit_interval(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (0.5f64.powi(53))
+}
+
+/// A uniform integer below `n`, without bias.
+pub fn below(generator: &mut Generator, n: usize) -> usize {
     assert!(n > 0, "invariant: something to choose from");
     let n = n as u64;
     // Reject the part of the range that does not divide evenly (Lemire 2019, without his shortcut).
@@ -118,9 +142,9 @@ pub fn below(generator: &mut impl Rng, n: usize) -> usize {
 
 /// Chooses among alternatives in proportion to their weights, which sum to about 1.
 ///
-/// A uniform number u stands for the first alternative at which u less all weights up to it is negative,
-/// subtracted one by one. Sums of the weights find it in O(log K); only where u is so close to one of them that
-/// rounding decides, it is found by subtracting.
+/// A uniform number u selects the first alternative at which u becomes negative when the weights are subtracted one by
+/// one. Cumulative sums find it in O(log K). If u is so close to one of the sums that rounding decides, the weights are
+/// subtracted.
 pub(crate) struct Choice<'a> {
     weights: &'a [f64],
     sums: Vec<f64>,
@@ -136,9 +160,9 @@ impl<'a> Choice<'a> {
         Self { weights, sums: weights.iter().map(add).collect() }
     }
 
-    /// The alternative that a uniform number in [0, 1) stands for.
+    /// The alternative selected by a uniform number in [0, 1).
     pub(crate) fn of(&self, uniform: f64) -> usize {
-        // K subtractions and K additions of numbers of at most 1 err by less than an epsilon each, halved.
+        // The error of each of K subtractions and K additions of numbers up to 1 is less than half an epsilon.
         let error = 2.0 * f64::EPSILON * (self.sums.len() as f64 + 2.0);
         let found = self.sums.partition_point(|&sum| sum <= uniform);
         let is_above = found == 0 || uniform >= self.sums[found - 1] + error;
@@ -152,7 +176,7 @@ impl<'a> Choice<'a> {
             rest -= weight;
             rest < 0.0
         });
-        // Rounding may leave the sum of weights just below 1.
+        // Rounding may leave the sum of the weights just below 1.
         found.or_else(|| self.weights.iter().rposition(|&weight| weight > 0.0)).unwrap_or(0)
     }
 }
@@ -162,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_distinct_and_order_free() {
+    fn draws_depend_on_the_address_and_not_on_the_order() {
         let base = Address { seed: 1, restart: 0, round: 0, purpose: Purpose::Label };
         let others = [
             Address { seed: 2, ..base },
@@ -188,7 +212,7 @@ mod tests {
             let total: f64 = weights.iter().sum();
             let weights: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
             let choice = Choice::new(&weights);
-            // Uniform numbers, and those within a few roundings of the sums.
+            // Uniform numbers, and numbers within a few roundings of the sums.
             let near = |&sum: &f64| (-3..=3).map(move |i| sum + f64::from(i) * 0.5f64.powi(53));
             let uniforms = (0..999).map(|i| f64::from(i) / 999.0).chain(choice.sums.iter().flat_map(near));
             for u in uniforms.filter(|u| (0.0..1.0).contains(u)) {

@@ -1,4 +1,4 @@
-//! Fits by linfa's Gaussian mixtures. They take no start (random responsibilities): timing only.
+//! Fits with linfa's Gaussian mixtures. They accept no start (random responsibilities): timing only.
 
 use std::error::Error;
 use std::io::BufRead;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let begin = Instant::now();
         let result = options.fit(&dataset);
         let seconds = begin.elapsed().as_secs_f64();
-        // A run that reaches its limit of rounds, as all of these do, is an error to linfa.
+        // linfa reports a run that reaches its maximum number of rounds, as all of these do, as an error.
         match result {
             Err(GmmError::NotConverged(_)) => println!("@ ok {seconds}"),
             Ok(_) => println!("@ error stopped before {n_rounds} rounds"),
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The values of an NPY file of version 1: after 10 bytes and a header of the length they end with.
+/// The values of an NPY file of version 1: they follow 10 bytes, the last of which give the header length, and the header.
 fn read_rows(path: &str, n_rows: usize, n_columns: usize) -> Result<Array2<f64>, Box<dyn Error>> {
     let bytes = std::fs::read(path)?;
     let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));

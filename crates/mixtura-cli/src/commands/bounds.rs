@@ -1,4 +1,4 @@
-//! Says how far one update of SEM can be from EM's on this data: `mixtura bounds`.
+//! `mixtura bounds`: bounds how far one update of SEM can be from EM's on the given data.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use crate::progress::spinner;
 use crate::table::{Aligned, number};
 use crate::{output, talk};
 
-/// How far stochastic EM's update can be from EM's: Theorems 1–3 of the paper for this data and model
+/// Bound how far one update of stochastic EM can be from EM's (Theorems 1–3 of the paper)
 ///
-/// From the given model, EM's next model is certain and SEM's is drawn at random. Each weight, coordinate of a
-/// mean and entry of a covariance has a bound on the difference that holds with a stated probability, and a
-/// typical deviation.
+/// Starting from the given model, EM's next model is deterministic and SEM's is random. For each weight, coordinate
+/// of a mean and entry of a covariance, prints a bound on the difference that holds with the stated probability,
+/// and the typical deviation.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura bounds data.csv --model model.json\n  \
     mixtura bounds data.csv --model model.json --within 5 --format table")]
@@ -29,24 +29,24 @@ pub(crate) struct BoundsArguments {
     #[command(flatten)]
     data: DataArguments,
 
-    /// The model that both updates start from
+    /// Model file that both updates start from
     #[arg(short, long, value_name = "MODEL")]
     model: PathBuf,
 
-    /// Each statement by itself may fail with this probability
+    /// Probability with which each individual bound may fail
     #[arg(long, value_name = "D", value_parser = probability, conflicts_with = "confidence")]
     delta: Option<f64>,
 
-    /// All statements hold at once with this probability [default: 0.99]
+    /// Confidence that all bounds hold simultaneously [default: 0.99]
     #[arg(long, value_name = "C", value_parser = probability)]
     confidence: Option<f64>,
 
-    /// Say how many rows bring weights within this many per cent, and means within this many per cent of their
-    /// component's standard deviation
+    /// Report the number of rows needed to bring weights within this percentage, and means within this percentage of
+    /// their component's standard deviation
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = positive)]
     within: f64,
 
-    /// Refused: the theorems are about rows without weights
+    /// Not supported: the theorems apply to unweighted rows
     #[arg(long, value_name = "COLUMN", hide = true)]
     weights: Option<String>,
 
@@ -62,13 +62,13 @@ pub(crate) struct BoundsArguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     if arguments.weights.is_some() {
-        return Err(Usage("--weights: the theorems are about rows without weights".into()).into());
+        return Err(Usage("--weights is not supported here: the theorems apply to unweighted rows".into()).into());
     }
     let model_input = Input::Path(arguments.model.clone());
     output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
     let file = ModelFile::read(&arguments.model)?;
     let rows = arguments.data.read_for(&file, None)?.rows;
-    let sweeping = spinner("two sweeps of the rows");
+    let sweeping = spinner("two passes over the rows");
     let (json, table) = with_mixture!(&file.model, model => {
         let report = BoundsReport::measure(model, &rows, arguments.certainty(), arguments.within)?;
         sweeping.finish_and_clear();
@@ -91,22 +91,22 @@ impl BoundsArguments {
     }
 }
 
-/// Says which components have no bound.
+/// Warns about components without a bound.
 fn warn<F: Family>(report: &BoundsReport<F>) {
     let without: Vec<String> =
         (0..report.bounds.valid.len()).filter(|&k| !report.bounds.valid[k]).map(|k| k.to_string()).collect();
     if !without.is_empty() {
         let least = least_weight(report.proximity.n_rows, report.bounds.delta, 1.0);
         talk::warning(&format!(
-            "no bound for component {}: the theorems need a weight above {} on {} rows at this probability",
+            "no bound for component {}: with {} rows, the theorems require a weight above {} at this probability",
             without.join(", "),
-            number(least),
-            report.proximity.n_rows
+            report.proximity.n_rows,
+            number(least)
         ));
     }
 }
 
-/// A line for each component, and what it means.
+/// The bounds as tables with one line per component.
 fn to_table<F: Family>(report: &BoundsReport<F>) -> String {
     let BoundsReport { proximity, bounds, .. } = report;
     let (n, typical) = (proximity.n_columns(), proximity.typical());
@@ -135,39 +135,39 @@ fn to_table<F: Family>(report: &BoundsReport<F>) -> String {
         ]);
     }
     let mut text = format!(
-        "One update of stochastic EM against EM's, from the same model: {} rows × {n} columns, {} components\n\n",
+        "One update of stochastic EM compared with EM's, from the same model: {} rows × {n} columns, {} components\n\n",
         proximity.n_rows,
         proximity.n_components()
     );
     let how_sure = match report.confidence() {
         Some(confidence) => format!(
-            "all {} statements hold with probability {confidence}, each fails with at most {}",
+            "all {} bounds hold with probability {confidence}, each fails with probability at most {}",
             proximity.n_statements(),
             number(bounds.delta)
         ),
-        None => format!("each statement fails with probability at most {}", number(bounds.delta)),
+        None => format!("each bound fails with probability at most {}", number(bounds.delta)),
     };
     let least = least_weight(proximity.n_rows, bounds.delta, 0.5);
     write!(
         text,
         "Weights (Theorem 1; {how_sure})\n\n{}\n\
          Means, Euclidean distance (Theorem 2; all {} hold with probability {};\n\
-         Γ is the largest possible with columns mapped to [0, 1])\n\n{}\n\
-         A component of weight {} or more has λ_w ≤ 1/2 on so many rows.\n",
+         Γ is the largest possible distance with columns scaled to [0, 1])\n\n{}\n\
+         With this number of rows, components of weight {} or more have λ_w ≤ 1/2.\n",
         weights.to_text(),
         proximity.n_components(),
         BoundsReport::<F>::PAPER_CONFIDENCE,
         means.to_text(),
         number(least)
     )
-    .expect("invariant: text can be written to");
+    .expect("invariant: writing to a string cannot fail");
     if let (Some(covariance), Some(typical)) = (&bounds.covariance, &typical.covariance) {
         text.push_str(&covariances(bounds, covariance, typical, proximity));
     }
     text
 }
 
-/// Theorem 3 in one line for each component: the loosest bound in units of the spreads.
+/// Theorem 3, one line per component: the largest bound in units of the column ranges.
 fn covariances<F: Family>(bounds: &Bounds, bound: &[f64], typical: &[f64], proximity: &Proximity<F>) -> String {
     let n = proximity.n_columns();
     let mut table = Aligned::new(["component", "largest bound", "largest typical"]);
@@ -181,10 +181,10 @@ fn covariances<F: Family>(bounds: &Bounds, bound: &[f64], typical: &[f64], proxi
         };
         table.row([k.to_string(), format!("±{}", number(largest(bound))), format!("±{}", number(largest(typical)))]);
     }
-    format!("\nEntries of covariances (Theorem 3), in units of their columns' spreads\n\n{}", table.to_text())
+    format!("\nEntries of covariances (Theorem 3), in units of the column ranges\n\n{}", table.to_text())
 }
 
-/// A number of rows, short.
+/// A number of rows in short form.
 fn rows(n: f64) -> String {
     if n.is_finite() { format!("{:.2e}", n.ceil()) } else { "–".into() }
 }

@@ -1,4 +1,4 @@
-//! Runs EM and SEM from the same starts and shows what differs: `mixtura compare`.
+//! `mixtura compare`: runs EM and SEM from the same starts and reports the differences.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,8 +18,8 @@ use crate::{interrupt, output, talk};
 
 /// Compare EM and stochastic EM from the same starts: likelihoods, differences, bounds, speed
 ///
-/// Writes into the output folder: index.html (a page that opens offline), summary.json, every curve as CSV and
-/// every figure as SVG.
+/// Writes to the output folder: index.html (a self-contained report), summary.json, every curve as CSV and every
+/// figure as SVG.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "Examples:\n  mixtura compare data.csv -k 5\n  \
@@ -36,47 +36,47 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "S", default_value = "5", value_parser = at_least_one)]
     starts: usize,
 
-    /// Runs of SEM from each start
+    /// Number of runs of SEM from each start
     #[arg(long, value_name = "R", default_value = "5", value_parser = at_least_one)]
     runs: usize,
 
-    /// How many of them are compared with the theorems' bounds in each round
+    /// Number of these runs that are compared with the theoretical bounds in every round
     #[arg(long, value_name = "B", default_value_t = 1)]
     bound_runs: u64,
 
-    /// Rounds of each run
+    /// Number of rounds of each run
     #[arg(long, value_name = "N", default_value = "50", value_parser = at_least_one)]
     rounds: usize,
 
-    /// Where the runs start
+    /// How the runs are initialized
     #[arg(long, value_enum, default_value_t = Init::KmeansPlusPlus)]
     init: Init,
 
-    /// Seed of all random draws
+    /// Random seed
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 
-    /// Confidence that all statements of the theorems hold simultaneously in a round
+    /// Confidence that all bounds of a round hold simultaneously
     #[arg(long, value_name = "C", default_value = "0.99", value_parser = probability)]
     confidence: f64,
 
-    /// Log-likelihoods that differ by less, in nats per row, count as equal
+    /// Log-likelihoods count as equal if they differ by less than this, in nats per row
     #[arg(long, value_name = "T", default_value = "1e-3", value_parser = positive)]
     equal_within: f64,
 
-    /// Least variance, in units of the squared robust scale of a column; 0 = none
+    /// Variance floor, in units of the squared robust scale of each column; 0 = none
     #[arg(long, value_name = "E", default_value = "1e-9", value_parser = not_negative)]
     regularization: f64,
 
-    /// Map each column to [0, 1], as in the paper; differences are then in these units
+    /// Scale each column to [0, 1], as in the paper; differences are then in these units
     #[arg(long, help_heading = "Data")]
     normalize: bool,
 
-    /// Refused: the theorems are about rows without weights
+    /// Not supported: the theorems apply to unweighted rows
     #[arg(long, value_name = "COLUMN", hide = true)]
     weights: Option<String>,
 
-    /// The folder for the page, figures and curves; made if it is not there
+    /// Folder for the report, figures and curves; created if it does not exist
     #[arg(short, long, value_name = "FOLDER", default_value = "mixtura-compare", help_heading = "Output")]
     output: PathBuf,
 
@@ -88,7 +88,7 @@ pub(crate) struct CompareArguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     if arguments.weights.is_some() {
-        return Err(Usage("--weights: the theorems are about rows without weights".into()).into());
+        return Err(Usage("--weights is not supported here: the theorems apply to unweighted rows".into()).into());
     }
     let plan = arguments.plan();
     plan.check().map_err(|error| Usage(error.to_string()))?;
@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     };
     output::text(None, &text)?;
     if interrupted {
-        talk::warning(&format!("interrupted: {} of {} starts", comparison.starts.len(), plan.starts));
+        talk::warning(&format!("interrupted after {} of {} starts", comparison.starts.len(), plan.starts));
     }
     talk::notice(&format!("wrote {}", arguments.output.join(Publication::INDEX).display()));
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
@@ -153,7 +153,7 @@ impl CompareArguments {
         }
     }
 
-    /// The words that repeat this comparison.
+    /// The command line that repeats this comparison.
     fn command(&self) -> String {
         let init = clap::ValueEnum::to_possible_value(&self.init).map(|value| value.get_name().to_string());
         let mut words = vec![
@@ -171,7 +171,7 @@ impl CompareArguments {
     }
 }
 
-/// Everything that fits on a terminal.
+/// The summary as text for the terminal.
 pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
     let mut starts = Aligned::new(["start", "EM", "SEM median", "median − EM", "SEM is"]);
     for (at, start) in summary.starts.iter().enumerate() {
@@ -204,11 +204,11 @@ pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
     let plan = &comparison.plan;
     let bounds = summary.bounds.as_ref().map_or(String::new(), |bounds| {
         if bounds.statements == 0 {
-            return "Single updates: no component was heavy enough for the theorems to say anything.\n\n".into();
+            return "Single updates: no component was heavy enough for the theorems to apply.\n\n".into();
         }
         let share = |n: u64| 100.0 * n as f64 / bounds.statements as f64;
         format!(
-            "Single updates: {:.2} % of {} differences from EM's update were within the theorems' bounds,\n\
+            "Single updates: {:.2} % of {} differences from EM's update were within the theoretical bounds,\n\
              {:.1} % within one typical deviation, {:.1} % within two. Bounds on means: up to {:.4} % of Γ.\n\n",
             share(bounds.held),
             bounds.statements,
@@ -218,8 +218,8 @@ pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
         )
     });
     format!(
-        "Log-likelihood of the answers, nats per row ({} from each start, {})\n\n{}\n{}\n\
-         Median time of a round, {}, and multiplications as the paper counts them\n\n{}\n{bounds}\
+        "Final log-likelihood, nats per row ({} from each start, {})\n\n{}\n{}\n\
+         Median time per round, {}, and number of multiplications as counted in the paper\n\n{}\n{bounds}\
          {}\n\n{}\n",
         counted(plan.runs as usize, "run"),
         counted(plan.rounds as usize, "round"),

@@ -1,4 +1,4 @@
-//! Prints shell completions: `mixtura completions`.
+//! `mixtura completions`: prints shell completions.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::arguments::Arguments;
 use crate::output;
 
-/// Print completions for a shell
+/// Print shell completions
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura completions bash > mixtura.bash && source mixtura.bash\n  \
     mixtura completions zsh > ~/.zfunc/_mixtura")]

@@ -1,4 +1,4 @@
-//! Demonstrates EM against SEM on generated data: `mixtura` without arguments.
+//! `mixtura` without arguments: a demo that compares EM with SEM on generated data.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::{output, talk};
 const N_ROWS: usize = 100_000;
 const SEED: u64 = 1;
 
-/// Runs the demonstration; its page goes to a file if one was asked for, else into the temporary folder.
+/// Runs the demo; the report goes to `output`, or to the temporary folder if there is none.
 pub(crate) fn run(asked: Option<&Path>) -> anyhow::Result<ExitCode> {
     output::check(&[asked], &[])?;
     let artificial = Artificial::default();
@@ -23,7 +23,7 @@ pub(crate) fn run(asked: Option<&Path>) -> anyhow::Result<ExitCode> {
     let rows = Rows::from_vec(values, artificial.n_columns)?;
     let plan =
         Plan { n_components: artificial.n_components, starts: 3, runs: 3, start: Start::Random, ..Plan::default() };
-    let countdown = Countdown::new("EM against stochastic EM");
+    let countdown = Countdown::new("comparing EM and stochastic EM");
     let comparison = compare(&rows, &plan, &countdown, |_, _| {})?;
     countdown.finish();
     let summary = Summary::of(&comparison);
@@ -32,17 +32,20 @@ pub(crate) fn run(asked: Option<&Path>) -> anyhow::Result<ExitCode> {
         artificial.n_columns, artificial.n_components
     );
     let settings = PageSettings {
-        title: "EM and stochastic EM: a demonstration".into(),
-        data: format!("{data}; the true model has −{:.6} nats per row", -truth.score(&rows)?.mean_log_likelihood),
-        units: "the data's units".into(),
+        title: "EM and stochastic EM: a demo".into(),
+        data: format!(
+            "{data}; log-likelihood of the true model: −{:.6} nats per row",
+            -truth.score(&rows)?.mean_ln_likelihood
+        ),
+        units: "data units".into(),
         footer: format!("mixtura {}\nmixtura", env!("CARGO_PKG_VERSION")),
     };
     let written = write(asked, &page(&comparison, &summary, &settings).to_html())?;
-    let look = written.map_or(String::new(), |page| format!("The whole comparison as a page: {}\n", page.display()));
+    let look = written.map_or(String::new(), |page| format!("Full report: {}\n", page.display()));
     output::text(
         None,
         &format!(
-            "{data}.\nEM and stochastic EM, {} rounds each, from the same {} starts (the paper's: random rows).\n\n{}\n\
+            "{data}.\nEM and stochastic EM, {} rounds each, from the same {} starts (random rows, as in the paper).\n\n{}\n\
              {look}Try it on your own data: mixtura fit data.csv -k 10\n",
             plan.rounds,
             plan.starts,
@@ -52,7 +55,7 @@ pub(crate) fn run(asked: Option<&Path>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page and says where; nowhere, if nothing was asked for and the temporary folder cannot be written to.
+/// Writes the report and returns its path; `None` if no file was requested and the temporary folder is not writable.
 fn write(asked: Option<&Path>, html: &str) -> anyhow::Result<Option<PathBuf>> {
     if let Some(path) = asked {
         output::text(Some(path), html)?;
@@ -60,7 +63,7 @@ fn write(asked: Option<&Path>, html: &str) -> anyhow::Result<Option<PathBuf>> {
     }
     let written = output::in_temporary_folder("mixtura-demo-", ".html", html);
     if let Err(error) = &written {
-        talk::warning(&format!("no page: cannot write to the temporary folder: {error}"));
+        talk::warning(&format!("no report: cannot write to the temporary folder: {error}"));
     }
     Ok(written.ok())
 }

@@ -1,4 +1,4 @@
-//! Makes artificial data as in the paper: `mixtura generate`.
+//! `mixtura generate`: generates a random Gaussian mixture and draws rows from it, as in the paper.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use super::sample::Drawing;
 use crate::arguments::{at_least_one, not_negative};
 use crate::output;
 
-/// Generate rows from an artificial mixture of Gaussians, as in the paper
+/// Generate rows from a random Gaussian mixture, as in the paper
 ///
-/// The seed alone fixes the mixture and the sequence of rows: with the same seed, the rows of a
-/// smaller N are the first rows of a larger N.
+/// The seed determines both the mixture and the sequence of rows: with the same seed, a smaller N
+/// gives the first rows of a larger N.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "Examples:\n  mixtura generate --dimension 2 -k 3 -n 1000 > points.csv\n  \
@@ -35,16 +35,16 @@ pub(crate) struct GenerateArguments {
     #[arg(short = 'n', value_name = "N", value_parser = at_least_one)]
     n_rows: usize,
 
-    /// Distance of neighbouring means, in units of the larger component's extent; about 2 is well
-    /// separated
+    /// Distance between neighbouring means, in units of the larger component's extent; about 2 is
+    /// well separated
     #[arg(long, value_name = "C", default_value = "0.6", value_parser = not_negative)]
     separation: f64,
 
-    /// Whether all components weigh the same
+    /// Whether all components have the same weight
     #[arg(long, value_enum, default_value_t = BalanceName::Balanced)]
     balance: BalanceName,
 
-    /// Seed of all random draws
+    /// Random seed
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 
@@ -65,7 +65,7 @@ pub(crate) struct GenerateArguments {
 enum BalanceName {
     /// Equal weights
     Balanced,
-    /// The heaviest component ten times the lightest
+    /// Weights that differ by up to a factor of ten
     Unbalanced,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
     let model = AnyMixture::from(artificial.mixture(arguments.seed)?);
     let columns: Vec<String> = (1..=arguments.dimension).map(|d| format!("x{d}")).collect();
     let file = ModelFile { model, columns, fit: None };
-    // Written first and put in place last, so that rows and model change together, or not at all.
+    // Written first and renamed last, so that rows and model are replaced together or not at all.
     let mut truth =
         arguments.model.as_deref().filter(|path| output::is_regular(path)).map(AtomicFile::create).transpose()?;
     if let Some(truth) = &mut truth {

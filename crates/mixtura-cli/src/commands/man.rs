@@ -1,4 +1,4 @@
-//! Prints or writes the manual pages: `mixtura man`.
+//! `mixtura man`: prints or writes the manual pages.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura man | man -l -\n  mixtura man -o ~/.local/share/man/man1")]
 pub(crate) struct ManArguments {
-    /// Write mixtura.1 and a page for each subcommand into this folder
+    /// Write mixtura.1 and one page per subcommand to this folder
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &ManArguments) -> anyhow::Result<ExitCode> {
         output::text(None, &page(command)?)?;
         return Ok(ExitCode::SUCCESS);
     };
-    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot make this folder", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot create folder", folder.display()))?;
     for subcommand in command.get_subcommands() {
         let name = format!("mixtura-{}", subcommand.get_name());
         output::text(Some(&folder.join(format!("{name}.1"))), &page(subcommand.clone())?)?;

@@ -1,4 +1,4 @@
-//! Holds the subcommands, one file for each.
+//! The subcommands, one file each.
 
 pub(crate) mod bounds;
 pub(crate) mod compare;

@@ -1,4 +1,4 @@
-//! Redoes the paper's evaluation: `mixtura paper`.
+//! `mixtura paper`: repeats the paper's evaluation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,36 +19,36 @@ use crate::failure::Hinted;
 use crate::progress::Countdown;
 use crate::{interrupt, output, talk};
 
-/// Redo the paper's evaluation: its data sets, its three experiments, every figure, and findings beside its own
+/// Repeat the paper's evaluation: its data sets, its three experiments and every figure
 ///
-/// Writes a page that opens offline, figures as SVG and findings into the output folder. What is done is kept
-/// there: run the same command again to go on after an interruption.
+/// Writes a self-contained HTML report that compares the findings with the paper's, and the figures as SVG. Finished
+/// parts are kept in the output folder: after an interruption, run the same command again to continue.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura paper --output evaluation\n  \
     mixtura paper --scale full --only artificial-1e4 --output evaluation")]
 pub(crate) struct PaperArguments {
-    /// How much is done
+    /// Size of the evaluation
     #[arg(long, value_enum, default_value_t = ScaleName::Quick)]
     scale: ScaleName,
 
-    /// Only this: a data set, or `specimens`; may be repeated [default: all]
+    /// Run only this data set, or only `specimens`; may be repeated [default: all]
     #[arg(long, value_name = "NAME", value_parser = names())]
     only: Vec<String>,
 
-    /// The folder with covertype.parquet and aloi.parquet
+    /// Folder that contains covertype.parquet and aloi.parquet
     #[arg(long, value_name = "FOLDER", default_value = "data")]
     data: PathBuf,
 
-    /// The folder for everything that comes of it
+    /// Output folder
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScaleName {
-    /// 3 starts × 5 runs of each data set: minutes
+    /// 3 starts × 5 runs of each data set; takes minutes
     Quick,
-    /// 30 starts × 100 runs, as in the paper: hours
+    /// 30 starts × 100 runs, as in the paper; takes hours
     Full,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
     folder.refuse_foreign(&[INDEX, FINDINGS])?;
     drop(folder);
     fs::create_dir_all(&arguments.output)
-        .with_context(|| format!("{}: cannot make this folder", arguments.output.display()))?;
+        .with_context(|| format!("{}: cannot create folder", arguments.output.display()))?;
     interrupt::hear();
     let is_wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let mut missing = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
         match rows_of(set, &arguments.data)? {
             Some(rows) => evaluated.extend(evaluate(arguments, set, &rows, scale)?),
             None => missing.push(format!(
-                "{} is missing: {}.parquet is not in {}",
+                "{} is missing: no {}.parquet in {}",
                 set.title,
                 set.name,
                 arguments.data.display()
@@ -91,27 +91,27 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
     }
     let specimens = if is_wanted(SPECIMENS) { specimens(scale)? } else { Vec::new() };
     if evaluated.is_empty() && specimens.is_empty() && !missing.is_empty() {
-        let hint = "data/get obtains the real data sets; --data names the folder they are in".into();
+        let hint = "run data/get to download the real data sets, or pass their folder with --data".into();
         return Err(Hinted { message: missing.join("\n"), hint }.into());
     }
     let interrupted = interrupt::is_wanted();
-    // Finished starts are kept; a page of fewer results must not take the place of one with more.
+    // Finished starts are kept; a report with fewer results must not replace one with more.
     let has_page = arguments.output.join(INDEX).exists();
     if !interrupted || (!has_page && !evaluated.is_empty()) {
         write(arguments, scale, &evaluated, &specimens, &missing)?;
     }
     if interrupted {
-        let kept = if has_page { "; the page that is there was left as it is" } else { "" };
-        talk::warning(&format!("interrupted: the same command goes on where it stopped{kept}"));
+        let kept = if has_page { "; the existing report was not changed" } else { "" };
+        talk::warning(&format!("interrupted: run the same command again to continue{kept}"));
         return Ok(ExitCode::from(interrupt::EXIT_CODE));
     }
     for text in missing {
-        talk::warning(&format!("{text}; data/get obtains it"));
+        talk::warning(&format!("{text}; run data/get to download it"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The rows of a data set, mapped to [0, 1] if they are real; nothing if the file is not there.
+/// The rows of a data set, scaled to [0, 1] if they are real data; `None` if the file does not exist.
 fn rows_of(set: &DataSet, folder: &Path) -> anyhow::Result<Option<Rows<'static>>> {
     if let Origin::Artificial { n_rows } = set.origin {
         return Ok(Some(artificial_rows(n_rows)?));
@@ -121,7 +121,7 @@ fn rows_of(set: &DataSet, folder: &Path) -> anyhow::Result<Option<Rows<'static>>
     Ok(Some(table.rows.normalized()?))
 }
 
-/// The file that a real data set is read from.
+/// The file of a real data set.
 fn file_of(set: &DataSet, folder: &Path) -> Option<PathBuf> {
     match set.origin {
         Origin::Artificial { .. } => None,
@@ -129,10 +129,10 @@ fn file_of(set: &DataSet, folder: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Keeps finished starts as files.
+/// Stores finished starts as files.
 struct Folder {
     path: PathBuf,
-    /// What the starts were made by: those of another plan do not count.
+    /// The plan of the stored starts; starts of another plan are ignored.
     plan: serde_json::Value,
 }
 
@@ -175,8 +175,8 @@ fn evaluate(
         experiment(set, rows, &plan, &folder, &countdown).map_err(|error| anyhow!("{}: {error}", set.title))?;
     countdown.finish();
     let Some(comparison) = comparison else { return Ok(None) };
-    let title = format!("A random projection: {}", set.title);
-    let projection = projection("projection", &title, rows, &comparison.starts[0].em_model);
+    let title = format!("Random projection: {}", set.title);
+    let projection = projection("projection", &title, rows, &comparison.starts[0].em_model)?;
     let summary = Summary::of(&comparison);
     Ok(Some(Evaluated { set: *set, comparison, summary, projection }))
 }
@@ -232,7 +232,7 @@ fn write(
     Ok(())
 }
 
-/// A paragraph for each finding.
+/// The findings as text, one paragraph each.
 fn to_text(findings: &[Finding]) -> String {
     let paragraph = |Finding { what, paper, ours, agrees, sentence }: &Finding| {
         let mark = if *agrees { "agrees " } else { "differs" };
@@ -241,7 +241,7 @@ fn to_text(findings: &[Finding]) -> String {
     findings.iter().map(paragraph).collect::<Vec<_>>().concat()
 }
 
-/// The words that repeat this evaluation.
+/// The command line that repeats this evaluation.
 fn command(arguments: &PaperArguments) -> String {
     let scale = if arguments.scale == ScaleName::Quick { "quick" } else { "full" };
     let only: String = arguments.only.iter().map(|name| format!(" --only {name}")).collect::<Vec<_>>().concat();

@@ -1,5 +1,5 @@
-//! Writes something for each row of the data: new columns, after the data's own if they are kept, and empty cells
-//! where a row was left out.
+//! Writes per-row results: new columns, preceded by the columns of the data if those are kept, with empty cells for
+//! skipped rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,15 +9,15 @@ use mixtura_io::{Cells, OriginalRows, Originals, Spooled, Table, TableColumn, Ta
 use crate::data::DataArguments;
 use crate::output;
 
-/// Numbers or labels of some rows.
+/// Numbers or labels for a range of rows.
 pub(crate) enum Values {
     Numbers(Vec<f64>),
     Labels(Vec<u32>),
 }
 
-/// The data in a form that can be read twice, if all of its columns are to be kept.
+/// The data, in a form that can be read twice if all of its columns are to be kept.
 pub(crate) struct Kept {
-    /// Goes away with this.
+    /// Temporary copy, deleted on drop.
     _spooled: Option<Spooled>,
     /// How to read the data, once or twice.
     pub data: DataArguments,
@@ -25,7 +25,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Prepares data whose columns are to be kept, or not.
+    /// Prepares the data, whether or not its columns are to be kept.
     pub(crate) fn new(data: &DataArguments, is_kept: bool) -> anyhow::Result<Self> {
         let spooled = if is_kept { Some(Spooled::new(&data.data)?) } else { None };
         let mut data = data.clone();
@@ -35,8 +35,8 @@ impl Kept {
         Ok(Self { _spooled: spooled, data, is_kept })
     }
 
-    /// Writes columns for each row of a table, `n_at_once` rows at a time; `evaluate` gives their values for a range
-    /// of the table's rows.
+    /// Writes columns for each row of a table, `n_at_once` rows at a time; `evaluate` returns their values for a range
+    /// of rows.
     pub(crate) fn write(
         &self,
         table: &Table,
@@ -87,7 +87,7 @@ impl Values {
     }
 }
 
-/// The values of rows that are there, in their places among those that were skipped.
+/// Spreads the values of the rows that were read to their original positions, leaving gaps for skipped rows.
 fn write_with_gaps(
     writer: &mut TableWriter<'_>,
     kept: Option<&OriginalRows>,

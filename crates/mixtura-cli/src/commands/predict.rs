@@ -1,4 +1,4 @@
-//! Labels rows or gives their posteriors: `mixtura predict`.
+//! `mixtura predict`: assigns rows to components or computes their posteriors.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,26 +10,26 @@ use super::per_row::{Kept, Values};
 use crate::data::DataArguments;
 use crate::output;
 
-/// Rows evaluated before they are written, at most.
+/// Maximum number of rows evaluated before they are written.
 const BATCH: usize = 1 << 16;
-/// Posteriors held at a time, at most.
+/// Maximum number of posteriors held at a time.
 const MOST_POSTERIORS: usize = 1 << 22;
 
-/// Label rows, or give the posterior of every component
+/// Assign rows to components, or compute posterior probabilities
 ///
-/// Rows that `--missing skip` leaves out get empty cells, so that there is a line for each row of the data.
+/// With `--missing skip`, skipped rows get empty cells, so that the output has one line per row of the data.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura predict model.json data.csv > labels.csv\n  \
     mixtura predict model.json data.parquet --keep -o labelled.parquet\n  \
     mixtura predict model.json data.csv --proba --missing skip -o posteriors.csv")]
 pub(crate) struct PredictArguments {
-    /// The model file
+    /// Model file
     model: PathBuf,
 
     #[command(flatten)]
     data: DataArguments,
 
-    /// Posteriors of all components instead of labels
+    /// Write the posterior of every component instead of labels
     #[arg(long)]
     proba: bool,
 
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
         let columns = (0..n_components).map(|k| TableColumn::number(format!("p{k}"))).collect();
         let n_at_once = (MOST_POSTERIORS / n_components).clamp(1, BATCH);
         kept.write(&table, path, n_at_once, columns, |range| {
-            let posteriors = model.posteriors(rows, range)?;
+            let posteriors = model.posteriors_in(rows, range)?;
             let of = |k: usize| posteriors.iter().skip(k).step_by(n_components).copied().collect();
             Ok((0..n_components).map(|k| Values::Numbers(of(k))).collect())
         })?;
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
         let columns =
             vec![TableColumn::label("label"), TableColumn::number("probability"), TableColumn::number("log_density")];
         kept.write(&table, path, BATCH, columns, |range| {
-            let classified = model.classify(rows, range)?;
+            let classified = model.classify_in(rows, range)?;
             Ok(vec![
                 Values::Labels(classified.iter().map(|row| row.label).collect()),
                 Values::Numbers(classified.iter().map(|row| row.probability).collect()),
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
         })?;
     } else {
         kept.write(&table, path, BATCH, vec![TableColumn::label("label")], |range| {
-            Ok(vec![Values::Labels(model.labels(rows, range)?)])
+            Ok(vec![Values::Labels(model.labels_in(rows, range)?)])
         })?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! Draws rows from a model: `mixtura sample`.
+//! `mixtura sample`: draws rows from a model.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use mixtura_io::{Input, ModelFile, TableColumns};
 use crate::arguments::at_least_one;
 use crate::output;
 
-/// Rows drawn before they are written.
+/// Number of rows drawn before they are written.
 const BATCH: usize = 1 << 16;
 
 /// Draw rows from a model
@@ -19,14 +19,14 @@ const BATCH: usize = 1 << 16;
 #[command(after_help = "Examples:\n  mixtura sample model.json -n 1000 > rows.csv\n  \
     mixtura sample model.json -n 1000000 --labels --seed 7 -o rows.parquet")]
 pub(crate) struct SampleArguments {
-    /// The model file
+    /// Model file
     model: PathBuf,
 
     /// Number of rows
     #[arg(short = 'n', value_name = "N", value_parser = at_least_one)]
     n_rows: usize,
 
-    /// Seed of all random draws
+    /// Random seed
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 
@@ -39,7 +39,7 @@ pub(crate) struct SampleArguments {
     output: Option<PathBuf>,
 }
 
-/// What to draw, and where to.
+/// What to draw, and where to write it.
 pub(crate) struct Drawing<'a> {
     pub model: &'a AnyMixture,
     pub columns: &'a [String],

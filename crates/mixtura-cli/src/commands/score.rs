@@ -1,4 +1,4 @@
-//! Says how well a model explains data: `mixtura score`.
+//! `mixtura score`: evaluates how well a model fits data.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,31 +13,31 @@ use crate::data::DataArguments;
 use crate::output;
 use crate::table::Aligned;
 
-/// Rows evaluated before they are written.
+/// Number of rows evaluated before they are written.
 const BATCH: usize = 1 << 16;
-/// Draws from the model that rows are ranked among; their seed is always the same.
+/// Number of draws from the model for tail probabilities; their seed is fixed.
 const N_DRAWS: usize = 100_000;
 
-/// Likelihood, AIC, BIC and ICL of data under a model, or how likely each row is
+/// Compute the log-likelihood, AIC, BIC and ICL of data under a model, or score each row
 ///
-/// With --per-row: the log-density of each row, and its tail probability: the share of 100,000 draws from the model
-/// that are less likely. A row whose tail probability is small is unusual for the model.
+/// With --per-row, writes the log-density and the tail probability of each row. The tail probability is the share of
+/// 100,000 draws from the model that have a lower density; a small value marks an unusual row.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura score model.json data.csv --format table\n  \
     mixtura score model.json data.csv --per-row -o densities.parquet\n  \
     mixtura score model.json data.csv --per-row --keep > ranked.csv")]
 pub(crate) struct ScoreArguments {
-    /// The model file
+    /// Model file
     model: PathBuf,
 
     #[command(flatten)]
     data: DataArguments,
 
-    /// For each row log_density and tail_probability instead
+    /// Write log_density and tail_probability for each row instead
     #[arg(long, conflicts_with_all = ["format", "weights"])]
     per_row: bool,
 
-    /// With --per-row: write all columns of the data before them
+    /// With --per-row: also write all columns of the data, before the results
     #[arg(long, requires = "per_row")]
     keep: bool,
 
@@ -80,7 +80,7 @@ fn per_row(arguments: &ScoreArguments, file: &ModelFile, kept: &Kept, table: &Ta
     let tail = with_mixture!(&file.model, model => Tail::of(model, N_DRAWS, 0)?);
     let columns = vec![TableColumn::number("log_density"), TableColumn::number("tail_probability")];
     kept.write(table, arguments.output.as_deref(), BATCH, columns, |range| {
-        let densities = file.model.ln_densities(&table.rows, range)?;
+        let densities = file.model.ln_densities_in(&table.rows, range)?;
         let tails = densities.iter().map(|&density| tail.probability(density)).collect();
         Ok(vec![Values::Numbers(densities), Values::Numbers(tails)])
     })
@@ -89,8 +89,8 @@ fn per_row(arguments: &ScoreArguments, file: &ModelFile, kept: &Kept, table: &Ta
 fn to_table(score: &Score) -> String {
     let mut aligned = Aligned::new(["measure", "value", "unit"]);
     aligned.row(["rows".into(), score.rows.to_string(), String::new()]);
-    aligned.row(["mean log-likelihood", &format!("{:.6}", score.mean_log_likelihood), "nats per row"]);
-    aligned.row(["log-likelihood", &format!("{:.3}", score.log_likelihood), "nats"]);
+    aligned.row(["mean log-likelihood", &format!("{:.6}", score.mean_ln_likelihood), "nats per row"]);
+    aligned.row(["log-likelihood", &format!("{:.3}", score.ln_likelihood), "nats"]);
     aligned.row(["AIC", &format!("{:.3}", score.aic), "lower is better"]);
     aligned.row(["BIC", &format!("{:.3}", score.bic), "lower is better"]);
     aligned.row(["ICL", &format!("{:.3}", score.icl), "lower is better"]);

@@ -1,4 +1,4 @@
-//! Shows a model to human eyes: `mixtura show`.
+//! `mixtura show`: prints a model in readable form.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -8,29 +8,28 @@ use clap::Args;
 use mixtura::{AnyMixture, Kind};
 use mixtura_io::{FitRecord, ModelFile};
 
-use super::fit::name;
 use crate::arguments::Format;
 use crate::output;
 use crate::table::{Aligned, counted, number};
 
-/// Width of what is shown where no terminal says its own.
+/// Width of the output when there is no terminal.
 const WIDTH: usize = 100;
-/// Why text can be appended to text.
-const WRITABLE: &str = "invariant: text can be written to";
+/// Why writing to a `String` succeeds.
+const WRITABLE: &str = "invariant: writing to a string cannot fail";
 
-/// Show a model for human eyes
+/// Print a model in readable form
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura show model.json\n  \
     mixtura show model.json --sort --columns 'hillshade_*'\n  mixtura show model.json --covariances | less")]
 pub(crate) struct ShowArguments {
-    /// The model file
+    /// Model file
     model: PathBuf,
 
-    /// Columns to show: names, numbers from 1, ranges (a..c, 2-5), globs ('x*') [default: all]
+    /// Columns to show: names, positions from 1, ranges (a..c, 2-5), patterns ('x*') [default: all]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// Heaviest component first [default: in the order of the file]
+    /// Sort the components by weight, heaviest first [default: in the order of the file]
     #[arg(long)]
     sort: bool,
 
@@ -64,21 +63,21 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What of a model is shown.
+/// Which parts of a model to show.
 pub(crate) struct View {
     columns: Vec<usize>,
     width: usize,
 }
 
 impl View {
-    /// Everything, as wide as the terminal is.
+    /// Everything, at the width of the terminal.
     pub(crate) fn all(file: &ModelFile) -> Self {
         let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
         Self { columns: (0..file.model.n_columns()).collect(), width: width.unwrap_or(WIDTH) }
     }
 }
 
-/// How the fit went, in one line.
+/// The outcome of the fit in one line.
 pub(crate) fn outcome(file: &ModelFile) -> String {
     let components = counted(file.model.n_components(), "component");
     let Some(fit) = &file.fit else { return components };
@@ -94,10 +93,10 @@ pub(crate) fn outcome(file: &ModelFile) -> String {
         (None, None) => String::new(),
     };
     let rounds = counted(fit.rounds as usize, "round");
-    format!("{components}, {} {ended} after {rounds}{likelihood}", name(fit.algorithm))
+    format!("{components}, {} {ended} after {rounds}{likelihood}", fit.algorithm)
 }
 
-/// What the model was fitted to, and its size beside its likelihood.
+/// Number of rows, number of free parameters and BIC in one line.
 fn size(fit: &FitRecord) -> Option<String> {
     let rows = counted(fit.rows? as usize, "row");
     let weight = fit.total_weight.map_or(String::new(), |weight| format!(" of total weight {}", number(weight)));
@@ -121,7 +120,7 @@ pub(crate) fn table(file: &ModelFile, view: &View) -> String {
     text
 }
 
-/// Where the restarts ended, the best first; all of a few, the extremes of many.
+/// Final log-likelihoods of the restarts, best first; abbreviated if there are many.
 fn restarts(fit: &FitRecord) -> Option<String> {
     const MOST: usize = 6;
     let mut ends = fit.restarts.clone();
@@ -138,24 +137,24 @@ fn restarts(fit: &FitRecord) -> Option<String> {
     }
 }
 
-/// What the model is, for human eyes.
+/// The kind of model in words.
 fn title(kind: Kind) -> String {
     let family = kind.family();
     let family = family[..1].to_uppercase() + &family[1..];
     let structure = match kind.structure() {
-        Some("tied") => ", one covariance for all".into(),
+        Some("tied") => ", tied covariance".into(),
         Some(structure) => format!(", {structure} covariances"),
         None => String::new(),
     };
     format!("{family} mixture{structure}")
 }
 
-/// The name of a column, or what stands for it.
+/// The name of a column, or its number if it has no name.
 fn column_name(file: &ModelFile, column: usize) -> String {
     file.columns.get(column).cloned().unwrap_or_else(|| format!("column {}", column + 1))
 }
 
-/// Means and deviations of a model.
+/// Means and standard deviations of a model.
 struct Cells {
     n_columns: usize,
     centres: Vec<f64>,
@@ -173,9 +172,9 @@ impl Cells {
     }
 }
 
-/// A line for each component, if the columns fit beside each other.
+/// A table with one line per component, if all columns fit side by side.
 fn across(file: &ModelFile, view: &View) -> Option<String> {
-    /// No cell is narrower than that with the space before it.
+    /// Minimum width of a cell, including the space before it.
     const NARROWEST: usize = 6;
     if view.columns.len() * NARROWEST > view.width {
         return None;
@@ -191,9 +190,9 @@ fn across(file: &ModelFile, view: &View) -> Option<String> {
     text.lines().all(|line| line.chars().count() <= view.width).then_some(text)
 }
 
-/// A line for each column, and as many components beside each other as there is room for.
+/// Tables with one line per column, and as many components side by side as fit.
 fn down(file: &ModelFile, view: &View) -> String {
-    /// Longest usual cell, with the space before it.
+    /// Usual maximum width of a cell, including the space before it.
     const CELL: usize = 21;
     let (cells, weights) = (Cells::of(&file.model), file.model.weights());
     let longest = view.columns.iter().map(|&column| column_name(file, column).chars().count()).max().unwrap_or(0);
@@ -214,10 +213,10 @@ fn down(file: &ModelFile, view: &View) -> String {
     blocks.join("\n")
 }
 
-/// The covariance matrices that there are: one for each component, or one for all; none where the deviations
-/// beside the means tell everything. Wide ones are cut into blocks of columns.
+/// The covariance matrices: one per component, one for all, or none if the standard deviations already say
+/// everything. Wide matrices are split into blocks of columns.
 fn matrices(file: &ModelFile, view: &View) -> String {
-    /// Longest usual number, with the space before it.
+    /// Usual maximum width of a number, including the space before it.
     const CELL: usize = 12;
     let each: Vec<(String, &[f64])> = match &file.model {
         AnyMixture::Full(model) => {

@@ -1,4 +1,4 @@
-//! Checks `bounds`: the fields of its contract, its numbers, what it refuses.
+//! Checks `bounds`: the fields of its contract, its numbers, its errors.
 
 use std::fs;
 
@@ -109,7 +109,7 @@ fn what_makes_no_sense_is_refused() {
         ("--delta 0", "must be between 0 and 1"),
         ("--confidence 1", "must be between 0 and 1"),
         ("--delta 0.1 --confidence 0.9", "cannot be used with"),
-        ("--weights x1", "rows without weights"),
+        ("--weights x1", "unweighted rows"),
         ("--within 0", "above 0"),
     ] {
         refused(&[], &format!("bounds d.csv --model m.json {options}"), 2, &[message]);

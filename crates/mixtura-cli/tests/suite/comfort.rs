@@ -1,4 +1,4 @@
-//! Checks what makes the command pleasant: words people bring, columns, missing cells, tables, progress.
+//! Checks usability: option names of other programs, columns, missing values, tables, progress.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn words_from_other_programs_are_answered_with_the_right_option() {
     ] {
         let ran = run(folder.path(), line);
         assert_eq!(ran.code, 2, "{line}");
-        assert!(ran.stderr.contains(&format!("here it is '{ours}'")), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("use '{ours}'")), "{line}: {}", ran.stderr);
     }
     // An option that the subcommand does not have is not offered.
     assert!(!run(folder.path(), "show m.json --max-iter 3").stderr.contains("--rounds"));
@@ -89,7 +89,7 @@ fn wide_models_are_shown_with_columns_as_rows() {
 #[test]
 fn sorting_renumbers_the_events_of_components() {
     let folder = folder();
-    // The light component sits on repeated rows: its variance is held at the floor.
+    // The light component consists of repeated rows, so its variance is held at the floor.
     let value = |i: i32| if i < 12 { 50.0 } else { f64::from(i * 37 % 48) / 9.0 };
     let rows: Vec<String> = (0..60).map(|i| value(i).to_string()).collect();
     fs::write(folder.path().join("d.csv"), format!("x\n{}\n", rows.join("\n"))).unwrap();
@@ -129,7 +129,7 @@ fn rows_with_missing_cells_get_empty_labels() {
     assert!(ran.stderr.contains("--missing skip"), "{}", ran.stderr);
     let ran = succeed(folder.path(), "predict true.json holes.csv --missing skip");
     let labels: Vec<&str> = ran.stdout.lines().collect();
-    // Quoted, because readers pass over blank lines.
+    // Quoted, because readers skip blank lines.
     assert_eq!((labels.len(), labels[2], labels[3]), (5, "\"\"", "\"\""), "{labels:?}");
     assert!(ran.stderr.contains("2 of 4 rows"), "{}", ran.stderr);
     let whole = run_with_input(folder.path(), "predict true.json -", "x1,x2\n1,2\n5,6\n").stdout;
@@ -157,7 +157,7 @@ fn predict_keeps_the_columns_of_the_data() {
     assert_eq!(lines[1].rsplit(',').nth(2).unwrap(), labels.lines().nth(1).unwrap());
     for format in ["parquet", "arrow", "csv.gz", "csv.zst"] {
         succeed(folder.path(), &format!("predict true.json k.csv --keep -q -o kept.{format}"));
-        // What was kept can be read, and scored again.
+        // The output can be read and scored again.
         let again = succeed(folder.path(), &format!("score true.json kept.{format} --per-row -q")).stdout;
         assert_eq!(again, density, "{format}");
     }

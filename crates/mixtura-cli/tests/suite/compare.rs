@@ -1,4 +1,4 @@
-//! Checks `compare`: its files, that they agree with each other, and what it refuses.
+//! Checks `compare`: its files, their consistency, and its errors.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn every_curve_is_written_and_the_summary_agrees_with_them() {
     assert_eq!(heading, "start,round,em,sem_minimum,sem_lower_quartile,sem_median,sem_upper_quartile,sem_maximum");
     assert_eq!(rows.len(), 2 * 7);
     assert!(rows.iter().all(|row| row[3..].is_sorted()));
-    // EM's last model is its answer.
+    // EM's result is its last model.
     let last = rows.iter().find(|row| row[0] == 1.0 && row[1] == 6.0).unwrap();
     assert_eq!(summary["starts"][1]["em"].as_f64(), Some(last[2]));
 
@@ -46,7 +46,7 @@ fn every_curve_is_written_and_the_summary_agrees_with_them() {
     let largest = |column: usize| differences.iter().map(|row| row[column]).fold(0.0, f64::max);
     assert_eq!(summary["largest_difference"]["unmatched"]["mean"].as_f64(), Some(largest(5)));
     assert_eq!(summary["largest_difference"]["matched"]["covariance"].as_f64(), Some(largest(10)));
-    // Both algorithms start from one model.
+    // Both algorithms start from the same model.
     assert!(differences.iter().filter(|row| row[2] == 0.0).all(|row| row[4..7] == [0.0; 3]));
 
     let (_, bounds) = csv(&out, "bounds.csv");
@@ -75,7 +75,7 @@ fn all_but_the_times_is_the_same_on_any_number_of_threads() {
     }
 }
 
-/// A start is the same whether few or many are asked for.
+/// A start does not depend on the number of starts.
 #[test]
 fn the_first_start_does_not_depend_on_how_many_there_are() {
     let folder = folder();
@@ -108,7 +108,7 @@ fn what_makes_no_sense_is_refused_before_any_work() {
     for (options, message) in [
         ("--bound-runs 6", "at most the number of runs"),
         ("--runs 0", "at least 1"),
-        ("--weights x1", "rows without weights"),
+        ("--weights x1", "unweighted rows"),
     ] {
         refused(&[], &format!("compare d.csv -k 3 --starts 2 --rounds 6 {options} -o never"), 2, &[message]);
     }

@@ -38,7 +38,7 @@ fn a_model_file_has_the_fields_of_the_contract_in_order() {
     ];
     assert_eq!(fit, expected);
     assert_eq!(numbers(&model["fit"]["restarts"]).len(), 2);
-    // Reading and writing changes no bit.
+    // Reading and writing preserves every bit.
     assert_eq!(succeed(folder.path(), "show m.json --format json").stdout, text);
 }
 
@@ -268,7 +268,7 @@ fn a_ridge_is_in_the_datas_units_even_if_normalised() {
 #[test]
 fn a_normalised_fit_states_the_likelihood_of_the_model_it_writes() {
     let folder = folder();
-    // Three columns on a plane, far from zero: going back to the data's units rounds.
+    // Three columns on a plane, far from zero: converting back to the units of the data rounds.
     let rows: Vec<String> = (0..300)
         .map(|i| {
             let (a, b) = (f64::from(i * 37 % 101) / 10.0, f64::from(i * 53 % 97) / 7.0);

@@ -1,4 +1,4 @@
-//! Checks the options that say which columns and rows of a table are used, and how.
+//! Checks the options that select the columns and rows of a table.
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     fs::write(folder.join(name), text).unwrap();
 }
 
-/// Forty rows of `b,a,extra` with quite different columns, and a model of `a` and `b`.
+/// Forty rows of `b,a,extra` with very different columns, and a model of `a` and `b`.
 fn with_model(folder: &Path) {
     let mut text = String::from("b,a,extra\n");
     for row in 0..40 {
@@ -51,7 +51,7 @@ fn other_columns_than_the_models_are_refused_with_both_lists() {
         assert!(ran.stderr.contains("but a, b are expected"), "{}", ran.stderr);
         assert!(ran.stderr.contains("extra"), "{}", ran.stderr);
     }
-    // Without names on one side, columns go by position, and their number must agree.
+    // If either side has no names, columns are matched by position, and their number must agree.
     let headless: String =
         fs::read_to_string(folder.path().join("d.csv")).unwrap().split_inclusive('\n').skip(1).collect();
     write(folder.path(), "h.csv", &headless);
@@ -59,7 +59,7 @@ fn other_columns_than_the_models_are_refused_with_both_lists() {
     let score = succeed(folder.path(), "score m.json h.csv --no-header --columns 2,1");
     assert_eq!(mean_log_likelihood(&score), expected);
     let ran = run(folder.path(), "score m.json h.csv --no-header");
-    assert!(ran.stderr.contains("the model has 2 columns, the data 3"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the model has 2 columns, but the data have 3"), "{}", ran.stderr);
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn columns_and_rows_are_left_out_as_the_options_say() {
     }
     write(folder.path(), "d.csv", &text);
     let fit = succeed(folder.path(), "fit d.csv -k 1 --missing skip -o m.json");
-    assert!(fit.stderr.contains("left out 1 column without numbers: name"), "{}", fit.stderr);
-    assert!(fit.stderr.contains("left out 1 of 30 rows with missing cells"), "{}", fit.stderr);
+    assert!(fit.stderr.contains("left out 1 non-numeric column: name"), "{}", fit.stderr);
+    assert!(fit.stderr.contains("skipped 1 of 30 rows because of missing values"), "{}", fit.stderr);
     let model = json(&fs::read_to_string(folder.path().join("m.json")).unwrap());
     assert_eq!(model["columns"], serde_json::json!(["x", "y"]));
     let labels = succeed(folder.path(), "predict m.json d.csv --missing skip").stdout;

@@ -1,5 +1,7 @@
 //! Tests the command as its users see it: files, output, exit codes, messages.
 
+#![allow(clippy::unwrap_used)] // also outside of test functions
+
 mod bounds;
 mod comfort;
 mod compare;
@@ -16,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a run of the command gave.
+/// The result of a run of the command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub code: i32,
@@ -40,7 +42,7 @@ pub(crate) fn command(folder: &Path, line: &str) -> Command {
     command
 }
 
-/// Runs `mixtura` with the words of a line, in a folder.
+/// Runs `mixtura` with the arguments in a line, in a folder.
 pub(crate) fn run(folder: &Path, line: &str) -> Ran {
     command(folder, line).output().unwrap().into()
 }
@@ -61,12 +63,12 @@ pub(crate) fn run_with_input(folder: &Path, line: &str, input: &str) -> Ran {
     child.wait_with_output().unwrap().into()
 }
 
-/// A folder of its own for a test.
+/// A separate folder for a test.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A file that is shipped with the tests.
+/// A data file of the tests.
 pub(crate) fn shipped(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }

@@ -1,4 +1,4 @@
-//! Checks `paper`: what it writes, that it goes on where it stopped, and what it does without data.
+//! Checks `paper`: its output, resuming after an interruption, and missing data.
 
 use std::fs;
 
@@ -16,14 +16,14 @@ fn the_small_artificial_set_is_evaluated_and_kept() {
     assert_eq!(found["scale"].as_str(), Some("quick"));
     let set = &found["sets"][0];
     assert_eq!((set["name"].as_str(), set["plan"]["rounds"].as_u64()), (Some("artificial-1e4"), Some(50)));
-    // Bounds are far above what happens: all but none of them hold.
+    // Bounds are far above the actual differences, so practically all of them hold.
     let bounds = &set["summary"]["bounds"];
     assert_eq!(bounds["held"], bounds["statements"]);
     assert!(bounds["statements"].as_u64() > Some(10_000));
     let page = fs::read_to_string(out.join("index.html")).unwrap();
     assert_eq!(fs::read_dir(out.join("figures")).unwrap().count(), page.matches("<figure ").count());
 
-    // A start that is there is not run again; one that is not comes out the same.
+    // A stored start is not run again; a missing one is reproduced exactly.
     let start = |number: u32| out.join(format!("starts/artificial-1e4/start-0{number}.json"));
     let likelihoods = |number: u32| json(&fs::read_to_string(start(number)).unwrap())["start"]["sem"].clone();
     let (kept, second) = (fs::metadata(start(1)).unwrap().modified().unwrap(), likelihoods(2));
@@ -36,13 +36,13 @@ fn the_small_artificial_set_is_evaluated_and_kept() {
 #[test]
 fn what_is_missing_is_said() {
     let folder = folder();
-    // What can be run is run; only where that is nothing, it fails.
+    // Everything that can be run is run; it fails only if that is nothing.
     let ran = succeed(folder.path(), &format!("{SMALL} --only covertype --data nowhere"));
-    assert!(ran.stderr.contains("covertype.parquet is not in nowhere; data/get obtains it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no covertype.parquet in nowhere; run data/get to download it"), "{}", ran.stderr);
     let ran = run(folder.path(), "paper --only covertype --data nowhere --output none");
     assert_eq!(ran.code, 1, "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("covertype.parquet is not in nowhere") && ran.stderr.contains("hint: data/get"),
+        ran.stderr.contains("no covertype.parquet in nowhere") && ran.stderr.contains("hint: run data/get"),
         "{}",
         ran.stderr
     );

@@ -95,7 +95,7 @@ fn without_arguments_there_is_a_demonstration_that_leaves_nothing_in_the_folder(
     for part in ["100000 rows × 10 columns", "median − EM", "EM ÷ SEM", "largest difference"] {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
-    let page = ran.stdout.lines().find_map(|line| line.strip_prefix("The whole comparison as a page: ")).unwrap();
+    let page = ran.stdout.lines().find_map(|line| line.strip_prefix("Full report: ")).unwrap();
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

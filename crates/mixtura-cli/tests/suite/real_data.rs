@@ -51,6 +51,6 @@ fn singular_data_is_held_at_the_floor_and_that_is_recorded() {
     let (_, events) = fit("aloi.parquet", 3, "em", "");
     let mut kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     kinds.sort_unstable();
-    // Every row has the same sum: no covariance has full rank, to the end. One component is small as well.
+    // Every row has the same sum, so no covariance ever has full rank. One component is small as well.
     assert_eq!(kinds, ["clipped", "clipped", "clipped", "few-rows", "on-floor", "on-floor", "on-floor"]);
 }

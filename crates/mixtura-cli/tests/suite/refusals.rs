@@ -1,11 +1,11 @@
-//! Tries bad input: refused with the place and a hint, exit code 1 or 2, nothing half-written, no panic.
+//! Checks bad input: an error with location and hint, exit code 1 or 2, no partial output, no panic.
 
 use std::fs;
 
 use crate::{folder, run, run_with_input, succeed};
 
-/// Runs in a folder with some files; asserts the exit code, parts of the message, and that nothing
-/// new lies in the folder afterwards.
+/// Runs in a folder with some files; asserts the exit code, parts of the message, and that there are
+/// no new files in the folder afterwards.
 #[track_caller]
 pub(crate) fn refused(files: &[(&str, &str)], line: &str, code: i32, parts: &[&str]) {
     let folder = folder();
@@ -36,7 +36,7 @@ fn bad_cells_are_refused_with_their_place() {
         ("x,y\n1,2\n3\n", "row 2, line 3: 1 values, expected 2"),
         ("x,y\n1,2\n3,1e999\n", "row 2, line 3, column \"y\": value 1e999 is too large"),
         ("", "d.csv: the file is empty"),
-        ("x,y\n", "d.csv: no rows of data"),
+        ("x,y\n", "d.csv: no data rows"),
     ];
     for (contents, message) in cases {
         refused(&[("d.csv", contents)], FIT, 1, &[message]);
@@ -53,7 +53,7 @@ fn bad_numbers_of_components_are_refused() {
         &data,
         "fit d.csv -k 3 -o m.json",
         1,
-        &["3 components need as many distinct rows, but there are only 2", "hint: "],
+        &["3 components require as many distinct rows, but there are only 2", "hint: "],
     );
 }
 
@@ -103,10 +103,10 @@ fn bad_models_are_refused() {
         (MODEL.replace("0.5,0.5", "0.5,0.4"), "sum to 1: their sum is 0.9"),
         (MODEL.replace("0.5,0.5", "1.5,-0.5"), "weight 2 is -0.5"),
         (MODEL.replace("[[[1.0]]", "[[[-1.0]]"), "component 0: covariance not positive definite at pivot 1"),
-        (MODEL[..30].to_owned(), "not a sound model file"),
-        ("not json".to_owned(), "not a sound model file"),
+        (MODEL[..30].to_owned(), "not a valid model file"),
+        ("not json".to_owned(), "not a valid model file"),
         (MODEL.replacen('{', r#"{"version":7,"#, 1), "version 7"),
-        (MODEL.to_owned(), "the model has 1 columns, the data 2"),
+        (MODEL.to_owned(), "the model has 1 columns, but the data have 2"),
     ];
     for (model, message) in &cases {
         let files = [data, ("m.json", model.as_str())];
@@ -132,7 +132,7 @@ fn bad_files_are_refused() {
         refused(&[(name, "this is something else")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);
         refused(&[(name, "")], &format!("fit {name} -k 1 -o m.json"), 1, &[name]);
     }
-    // A header that claims far more than the file holds.
+    // A header that claims far more than the file contains.
     let folder = folder();
     let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 1000), }            \n";
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -169,7 +169,7 @@ fn bad_outputs_are_refused_before_any_work() {
     refused(&data, "fit d.csv -k 1 -o nowhere/m.json", 1, &["nowhere", "does not exist"]);
     refused(&data, "fit d.csv -k 1 -o d.csv", 2, &["output and input are the same file"]);
     refused(&data, "fit d.csv -k 1 -o ./d.csv", 2, &["output and input are the same file"]);
-    refused(&data, "fit d.csv -k 1 -o m.json --trace m.json", 2, &["two outputs to the same file"]);
+    refused(&data, "fit d.csv -k 1 -o m.json --trace m.json", 2, &["two outputs go to the same file"]);
     refused(&data, "generate -d 1 -k 1 -n 1 -o d.txt", 1, &["unknown extension \".txt\""]);
     let both = [("d.csv", "x\n1\n2\n"), ("m.json", MODEL)];
     refused(&both, "predict m.json d.csv -o m.json", 2, &["output and input are the same file"]);
@@ -195,10 +195,10 @@ fn odd_but_workable_data_is_allowed_with_a_notice() {
     let folder = folder();
     fs::write(folder.path().join("d.csv"), "x,y\n1,7\n2,7\n4,7\n5,7\n").unwrap();
     let ran = succeed(folder.path(), "fit d.csv -k 2 -o m.json");
-    assert!(ran.stderr.contains("note: column y holds the same value everywhere (7)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: column y is constant (7)"), "{}", ran.stderr);
     fs::write(folder.path().join("e.csv"), "x\n3\n3\n3\n").unwrap();
     let ran = succeed(folder.path(), "fit e.csv -k 1 -o m.json");
-    assert!(ran.stderr.contains("note: column x holds the same value everywhere (3)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: column x is constant (3)"), "{}", ran.stderr);
     let ran = run_with_input(folder.path(), "fit - -k 1 -o m.json", "1,2\n3,4\n5,7\n");
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains("--no-header"), "{}", ran.stderr);

@@ -1,4 +1,4 @@
-//! Checks that one signal ends the command promptly wherever it is, and that what is worth keeping is kept.
+//! Checks that one signal ends the command promptly at any point, and that results are saved.
 
 #![cfg(unix)]
 
@@ -16,7 +16,7 @@ fn stopped(folder: &Path, line: &str, signal: &str, after: Duration) -> Ran {
 }
 
 fn stop(mut child: Child, signal: &str, after: Duration) -> Ran {
-    // Waiting would close its standard input: that stays open until it has ended.
+    // Waiting would close its standard input, which must stay open until the process has ended.
     let _open = child.stdin.take();
     std::thread::sleep(after);
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
@@ -28,7 +28,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[test]
 fn an_interrupted_fit_with_restarts_was_reported_as_success() {
     let folder = folder();
-    // Few rows: restarts run side by side. Many: one after another.
+    // With few rows, restarts run in parallel; with many, one after another.
     for (rows, options) in [(500, "--tolerance 1e-9"), (40_000, "--tolerance 1e-12")] {
         succeed(folder.path(), &format!("generate -d 4 -k 6 -n {rows} -o d.npy"));
         let line = format!("fit d.npy -k 6 --algorithm em --init random --restarts 100000 {options} -o m.json");
@@ -70,7 +70,7 @@ fn a_signal_was_ignored_during_long_steps() {
         let ran = stopped(folder.path(), line, "-TERM", 2 * SECOND);
         assert_eq!(ran.code, 130, "{line}: {}", ran.stderr);
     }
-    // Nothing of them is left behind but the data.
+    // Nothing is left behind except the data.
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["d.npy"]);
 }

@@ -1,4 +1,4 @@
-//! Checks that nothing is lost or falsified: outputs that are inputs, disks that fill, columns in another order.
+//! Checks that nothing is lost or corrupted: outputs that are inputs, full disks, columns in a different order.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::{command, folder, json, run, succeed};
 
 const SMALL: &str = "generate -d 2 -k 2 -n 600 --separation 3 --seed 5 -o d.csv --model true.json";
 
-/// The names in a folder, hidden ones too.
+/// The names in a folder, including hidden ones.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -65,13 +65,13 @@ fn compare_deleted_the_figures_of_others() {
         succeed(folder.path(), &format!("compare d.csv -k 2 --starts {starts} --runs 1 --rounds 2 -o out"));
         assert_eq!(fs::read_to_string(folder.path().join("out/figures/mine.svg")).unwrap(), "<svg/>");
     }
-    // What an earlier run wrote and this one did not is gone.
+    // Files that an earlier run wrote and this one did not are removed.
     assert!(!names(&folder.path().join("out/figures")).iter().any(|name| name.contains("start-2")));
     fs::create_dir(folder.path().join("site")).unwrap();
     fs::write(folder.path().join("site/index.html"), "my page").unwrap();
     let ran = run(folder.path(), "compare d.csv -k 2 --starts 1 --runs 1 --rounds 2 -o site");
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("site/index.html: is there already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("site/index.html: already exists"), "{}", ran.stderr);
     assert_eq!(names(&folder.path().join("site")), ["index.html"]);
 }
 
@@ -114,7 +114,7 @@ fn two_outputs_went_to_one_file_by_two_names() {
     ] {
         let ran = run(folder.path(), line);
         assert_eq!(ran.code, 2, "{line}: {}", ran.stderr);
-        assert!(ran.stderr.contains("two outputs to the same file"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("two outputs go to the same file"), "{}", ran.stderr);
     }
     #[cfg(unix)]
     {
@@ -149,9 +149,9 @@ fn a_disk_that_filled_at_the_end_lost_the_model() {
     let talk = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(talk.contains("error: /dev/full: cannot write"), "{talk}");
-    let spare = talk.lines().find_map(|line| line.strip_prefix("hint: the model is safe in ")).expect("a hint");
-    json(&fs::read_to_string(spare.trim_end_matches(": move it")).unwrap());
-    // No room there either: then on standard output.
+    let spare = talk.lines().find_map(|line| line.strip_prefix("hint: the model was saved to ")).expect("a hint");
+    json(&fs::read_to_string(spare.trim_end_matches(" instead")).unwrap());
+    // If there is no space there either, the model goes to standard output.
     let output = fit(&folder.path().join("nowhere"));
     assert_eq!(output.status.code(), Some(1));
     json(&String::from_utf8(output.stdout).unwrap());
@@ -181,7 +181,7 @@ fn columns_in_another_order_were_taken_by_position() {
     let fit = "fit d.csv --init-model true.json --rounds 3";
     let fitted = succeed(folder.path(), fit).stdout;
     assert_eq!(succeed(folder.path(), &format!("{fit} --columns x2,x1")).stdout, fitted);
-    // The same number of other columns is not the model's.
+    // The same number of different columns does not match the model.
     let data = fs::read_to_string(folder.path().join("d.csv")).unwrap();
     let wide: Vec<String> = data.lines().map(|line| format!("{line},{}\n", line.split(',').next().unwrap())).collect();
     fs::write(folder.path().join("wide.csv"), wide.concat().replacen("x1,x2,x1", "x1,x2,x3", 1)).unwrap();

@@ -1,8 +1,8 @@
-//! Lays JSON out for human eyes: a line for every vector, none for every number.
+//! Formats JSON for readability: one line per vector, not one per number.
 
 use serde_json::Value;
 
-/// The value as text, with a line for each vector of numbers and each field.
+/// The value as text, with one line per vector of numbers and per field.
 pub(super) fn lines(value: &Value) -> String {
     let mut out = String::new();
     write(value, 0, &mut out);

@@ -1,4 +1,4 @@
-//! Reads the text of a model file, no further than it looks like one.
+//! Reads the text of a model file, and stops as soon as it does not look like one.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -9,14 +9,14 @@ use serde::Deserialize;
 use super::Preamble;
 use crate::Error;
 
-/// Longest model file that is read.
+/// Maximum size of a model file in bytes.
 const MOST_BYTES: u64 = 1 << 32;
-/// Space that may stand before a model.
+/// Maximum white space before a model.
 const MOST_SPACE: usize = 1 << 16;
 
-/// The fields that tell whether the rest can be read, and the whole text.
+/// The fields that determine whether the rest can be read, and the whole text.
 ///
-/// The first of two passes over the text goes along with reading it, and ends with the first thing that is not JSON.
+/// The first of two passes over the text runs while reading it, and ends at the first thing that is not JSON.
 pub(super) fn read(path: &Path, file: &str) -> Result<(Preamble, String), Error> {
     let corrupt = |reason: String| Error::Corrupt { file: file.to_owned(), format: "model", reason };
     let failed = |source| Error::Read { file: file.to_owned(), source };
@@ -28,9 +28,9 @@ pub(super) fn read(path: &Path, file: &str) -> Result<(Preamble, String), Error>
     let beginning = beginning(&mut opened).map_err(failed)?;
     match beginning.trim_ascii_start().first() {
         Some(b'{') => {}
-        Some(&byte) => return Err(corrupt(format!("it begins with {:?}, not with '{{'", char::from(byte)))),
+        Some(&byte) => return Err(corrupt(format!("it starts with {:?} instead of '{{'", char::from(byte)))),
         None if beginning.is_empty() => return Err(corrupt("it is empty".to_owned())),
-        None => return Err(corrupt("it begins with nothing but space".to_owned())),
+        None => return Err(corrupt("it starts with too much white space".to_owned())),
     }
     let mut text = Kept { reader: Cursor::new(beginning).chain(opened), bytes: Vec::new() };
     let preamble = {
@@ -39,14 +39,14 @@ pub(super) fn read(path: &Path, file: &str) -> Result<(Preamble, String), Error>
     };
     let preamble = preamble.map_err(|error| match error.io_error_kind() {
         Some(kind) => failed(io::Error::from(kind)),
-        None if text.bytes.len() as u64 >= MOST_BYTES => corrupt(format!("it has more than {MOST_BYTES} bytes")),
+        None if text.bytes.len() as u64 >= MOST_BYTES => corrupt(format!("it is larger than {MOST_BYTES} bytes")),
         None => corrupt(error.to_string()),
     })?;
     let text = String::from_utf8(text.bytes).map_err(|_| corrupt("it is not text".to_owned()))?;
     Ok((preamble, text))
 }
 
-/// What a file begins with, up to something that is not space.
+/// The beginning of a file, up to the first byte that is not white space.
 fn beginning(file: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 1 << 10];
@@ -62,7 +62,7 @@ fn beginning(file: &mut impl Read) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A reader that keeps what was read.
+/// A reader that keeps the bytes it has read.
 struct Kept<R> {
     reader: R,
     bytes: Vec<u8>,
@@ -90,19 +90,19 @@ mod tests {
 
     #[test]
     fn something_else_is_refused_by_its_first_byte() {
-        assert_eq!(refusal(b"PAR1"), "not a sound model file: it begins with 'P', not with '{'");
-        assert_eq!(refusal(b"\n [1]"), "not a sound model file: it begins with '[', not with '{'");
-        assert_eq!(refusal(b""), "not a sound model file: it is empty");
-        assert_eq!(refusal(&vec![b' '; 1 << 17]), "not a sound model file: it begins with nothing but space");
-        assert_eq!(refusal(b"{\"weights\":[\"\xff\"]}"), "not a sound model file: it is not text");
+        assert_eq!(refusal(b"PAR1"), "not a valid model file: it starts with 'P' instead of '{'");
+        assert_eq!(refusal(b"\n [1]"), "not a valid model file: it starts with '[' instead of '{'");
+        assert_eq!(refusal(b""), "not a valid model file: it is empty");
+        assert_eq!(refusal(&vec![b' '; 1 << 17]), "not a valid model file: it starts with too much white space");
+        assert_eq!(refusal(b"{\"weights\":[\"\xff\"]}"), "not a valid model file: it is not text");
     }
 
-    /// Read to its end, it would take all memory there is.
+    /// Reading it to its end would exhaust the memory.
     #[cfg(target_os = "linux")]
     #[test]
     fn an_endless_device_is_refused_at_once() {
         let error = ModelFile::read(Path::new("/dev/zero")).unwrap_err();
-        assert_eq!(error.to_string(), "/dev/zero: not a sound model file: it begins with '\\0', not with '{'");
+        assert_eq!(error.to_string(), "/dev/zero: not a valid model file: it starts with '\\0' instead of '{'");
     }
 
     #[test]

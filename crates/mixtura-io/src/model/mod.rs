@@ -1,4 +1,4 @@
-//! Reads and writes model files: JSON that reads back to the same bits.
+//! Reads and writes model files: JSON that preserves every bit.
 
 mod layout;
 mod limited;
@@ -10,19 +10,20 @@ use std::path::Path;
 
 use mixtura::driver::Fit;
 use mixtura::family::Family;
-use mixtura::rows::{Normalization, Summary};
+use mixtura::rows::Normalization;
+use mixtura::sweep::Summary;
 use mixtura::{AnyMixture, Kind, Mixture, Options, Rows, with_family, with_mixture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
 
-/// What stands in the `format` field.
+/// Value of the `format` field.
 const FORMAT: &str = "mixtura-model";
-/// The version of the format that is written, and the newest that is read.
+/// The version of the format that is written, and the newest that can be read.
 const VERSION: u32 = 1;
 
-/// A model, the names of its columns, and how it came about.
+/// A model, its column names, and a record of the fit.
 ///
 /// ```
 /// use mixtura::{FullGaussian, Mixture};
@@ -39,11 +40,11 @@ pub struct ModelFile {
     pub model: AnyMixture,
     /// Column names; empty if the columns have none.
     pub columns: Vec<String>,
-    /// How it was fitted, if it was.
+    /// The record of the fit, if there is one.
     pub fit: Option<FitRecord>,
 }
 
-/// The file as it stands but for the parameters; when reading, only the weights must be there.
+/// The contents of the file except for the parameters; when reading, only the weights are required.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(expecting = "a model")]
 struct Document {
@@ -56,12 +57,12 @@ struct Document {
     #[serde(default)]
     columns: Vec<String>,
     weights: Vec<f64>,
-    /// The parameters, by the names and in the shapes that the family gives them.
+    /// The parameters, with the names and shapes defined by the family.
     #[serde(flatten)]
     rest: serde_json::Map<String, Value>,
 }
 
-/// The fields that tell whether this version can read the rest.
+/// The fields that determine whether this version can read the rest.
 #[derive(Deserialize)]
 #[serde(expecting = "a model")]
 struct Preamble {
@@ -72,16 +73,17 @@ struct Preamble {
 }
 
 impl ModelFile {
-    /// The file of a fit to rows: the model in the rows' own units, even if they were normalised for the fit, and what
-    /// is to be known of it. `summary` is that of the engine.
+    /// The file of a fit: the model in the units of the data, even if the rows were normalized for the fit, and a
+    /// record of the fit. `summary` is that of the engine.
     ///
     /// ```
-    /// use mixtura::{FullGaussian, Options, Rows, Start, fit_rows, rows::Summary};
+    /// use mixtura::sweep::Summary;
+    /// use mixtura::{Gmm, Options, Rows};
     /// use mixtura_io::ModelFile;
     ///
     /// let rows = Rows::from_vec(vec![100.0, 200.0, 300.0, 500.0], 1)?.normalized()?;
     /// let options = Options::default();
-    /// let fit = fit_rows(&rows, 1, &Start::default(), &options)?;
+    /// let fit = Gmm::new(1).options(options.clone()).fit(&rows)?;
     /// let file = ModelFile::of_fit(&fit, &options, &rows, &Summary::of(&rows)?)?;
     /// assert!((file.model.centres()[0] - 275.0).abs() < 1e-9);
     /// assert_eq!(file.fit.and_then(|record| record.rows), Some(4));
@@ -100,9 +102,9 @@ impl ModelFile {
         let mut record = FitRecord::new(fit, options, rows.normalization().map_or(0.0, Normalization::ln_volume));
         if let Some(map) = rows.normalization() {
             let unmapped = model.components.unmapped(map.offset(), map.scale());
-            model.components = unmapped.expect("invariant: families that cannot be mapped are not normalised");
-            // Going back to the data's units rounds: the file states the likelihood of what it holds.
-            let likelihood = model.score(&rows.without_normalization())?.mean_log_likelihood;
+            model.components = unmapped.expect("invariant: families that cannot be mapped are not normalized");
+            // Converting to the units of the data rounds, so the likelihood is that of the model in the file.
+            let likelihood = model.score(&rows.without_normalization())?.mean_ln_likelihood;
             record.mean_log_likelihood = Some(likelihood);
             record.restarts[fit.winner] = likelihood;
         }
@@ -111,7 +113,7 @@ impl ModelFile {
         Ok(Self { model: model.into(), columns: rows.names().to_vec(), fit: Some(record) })
     }
 
-    /// The same model with its heaviest component first; events keep telling of the components they told of.
+    /// The same model with its components sorted by weight, heaviest first; events are renumbered accordingly.
     #[must_use]
     pub fn sorted_by_weight(mut self) -> Self {
         let weights = self.model.weights();
@@ -127,17 +129,17 @@ impl ModelFile {
         self
     }
 
-    /// Reads a model file, `-` for standard input, and checks that it is a model.
+    /// Reads and validates a model file, or standard input for `-`.
     ///
-    /// Reads no further than to the first byte that no model file has there, so that an endless device, or a large
-    /// file of something else, is refused at once.
+    /// Stops at the first byte that cannot be part of a model file, so that an endless device or a large file of
+    /// another kind is rejected immediately.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
         let (preamble, text) = limited::read(path, &file)?;
         Self::from_parts(&preamble, &text, &file)
     }
 
-    /// Reads a model from JSON; `file` is what messages call it.
+    /// Reads a model from JSON; `file` is its name in messages.
     pub fn from_json(text: &str, file: &str) -> Result<Self, Error> {
         let corrupt = |reason: String| Error::Corrupt { file: file.into(), format: "model", reason };
         let preamble: Preamble = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
@@ -158,7 +160,7 @@ impl ModelFile {
             let components = F::from_parameters(n_columns, parameters.map_err(corrupt)?).map_err(invalid)?;
             AnyMixture::from(Mixture::new(weights, components).map_err(invalid)?)
         });
-        // How it was fitted; what does not look like a record of that is passed over.
+        // The record of the fit; anything that does not parse as one is ignored.
         let fit = document.rest.remove("fit").and_then(|fit| serde_json::from_value(fit).ok());
         Ok(Self { model, columns: document.columns, fit })
     }
@@ -184,14 +186,14 @@ impl ModelFile {
     }
 }
 
-/// The parameters by their names, nested as their shapes say.
+/// The parameters by name, nested according to their shapes.
 fn parameters<F: Family>(components: &F) -> serde_json::Map<String, Value> {
     let shapes = F::shapes(components.n_components(), components.n_columns());
     let named = shapes.into_iter().zip(components.parameters());
     named.map(|((name, shape), values)| (name.to_owned(), nested(values, &shape))).collect()
 }
 
-/// Numbers as nested lists of a shape; null where they are not finite.
+/// Numbers as nested lists of a given shape; null if they are not finite.
 pub(crate) fn nested(values: &[f64], shape: &[usize]) -> Value {
     match shape {
         [] => Value::from(values[0]),
@@ -201,7 +203,7 @@ pub(crate) fn nested(values: &[f64], shape: &[usize]) -> Value {
     }
 }
 
-/// Appends the numbers of nested arrays of a shape; else says what is wrong and where.
+/// Appends the numbers of nested lists of a given shape; the error says what is wrong and where.
 fn flatten(value: &Value, shape: &[usize], place: &Place, out: &mut Vec<f64>) -> Result<(), String> {
     let [n, inner @ ..] = shape else {
         out.push(value.as_f64().ok_or_else(|| format!("{place} is not a number"))?);
@@ -215,7 +217,7 @@ fn flatten(value: &Value, shape: &[usize], place: &Place, out: &mut Vec<f64>) ->
     entries.try_for_each(|(index, value)| flatten(value, inner, &Place::Entry { of: place, index }, out))
 }
 
-/// A place in a parameter; put into words only where something is wrong.
+/// A position in a parameter; formatted only for error messages.
 enum Place<'a> {
     Whole(&'a str),
     Entry { of: &'a Place<'a>, index: usize },
@@ -236,25 +238,25 @@ impl Preamble {
             return Err(format!("format is {format:?}, not {FORMAT:?}"));
         }
         if let Some(version) = self.version.filter(|&version| !(1..=VERSION).contains(&version)) {
-            return Err(format!("model files of version {version} are not known, only up to {VERSION}"));
+            return Err(format!("model files of version {version} are not supported, only up to version {VERSION}"));
         }
         self.kind().map(drop)
     }
 
-    /// The family; without a name the first, full Gaussians.
+    /// The family; by default Gaussian with full covariances.
     fn kind(&self) -> Result<Kind, String> {
         let family = self.family.as_deref().unwrap_or(Kind::Full.family());
         if !Kind::ALL.iter().any(|kind| kind.family() == family) {
-            return Err(format!("family {family:?} is not known"));
+            return Err(format!("unknown family {family:?}"));
         }
         let full = || Kind::Full.structure().unwrap_or_default();
         let covariance = self.covariance.as_deref().unwrap_or_else(full);
-        Kind::named(family, covariance).ok_or_else(|| format!("covariance structure {covariance:?} is not known"))
+        Kind::named(family, covariance).ok_or_else(|| format!("unknown covariance type {covariance:?}"))
     }
 }
 
 impl Document {
-    /// The number of columns, from the first parameter, which has a row for each component.
+    /// The number of columns, from the first parameter, which has one row per component.
     fn n_columns(&self, n_components: usize, name: &str) -> Result<usize, String> {
         let first = self.rest.get(name).ok_or_else(|| format!("missing field `{name}`"))?.as_array();
         let n_columns = first.and_then(|rows| rows.first()?.as_array().map(Vec::len)).unwrap_or(0);
@@ -324,30 +326,30 @@ mod tests {
             assert!(dense.contains(names) && dense.contains(parameters), "{dense}");
         }
         let wrong = format!(r#"{{"covariance":"spherical",{head},"covariances":[[2.0,0.5],[0.5,1.0]]}}"#);
-        assert_eq!(refusal(&wrong), "m.json: not a sound model file: covariances[0] is not a number");
+        assert_eq!(refusal(&wrong), "m.json: not a valid model file: covariances[0] is not a number");
         let wrong = format!(r#"{{"covariance":"tied",{head},"covariances":[2.0,0.5]}}"#);
-        assert_eq!(refusal(&wrong), "m.json: not a sound model file: covariances[0] is not a list of 2");
+        assert_eq!(refusal(&wrong), "m.json: not a valid model file: covariances[0] is not a list of 2");
         let wrong = format!(r#"{{"covariance":"banded",{head},"covariances":[2.0,0.5]}}"#);
-        assert_eq!(refusal(&wrong), r#"m.json: covariance structure "banded" is not known"#);
+        assert_eq!(refusal(&wrong), r#"m.json: unknown covariance type "banded""#);
         let wrong = r#"{"family":"poisson","weights":[1.0],"rates":[[-2.0]]}"#;
-        assert_eq!(refusal(wrong), "m.json: component 0: rate -2 is not a number of at least 0");
+        assert_eq!(refusal(wrong), "m.json: component 0: rate -2 must be finite and at least 0");
     }
 
     #[test]
     fn what_is_wrong_with_a_model_is_said() {
-        assert_eq!(refusal("{"), "m.json: not a sound model file: EOF while parsing an object at line 1 column 1");
-        assert!(refusal(&TEXT[..40]).starts_with("m.json: not a sound model file: EOF while parsing"));
+        assert_eq!(refusal("{"), "m.json: not a valid model file: EOF while parsing an object at line 1 column 1");
+        assert!(refusal(&TEXT[..40]).starts_with("m.json: not a valid model file: EOF while parsing"));
         assert!(refusal("{\"means\":[]}").contains("missing field `weights`"));
         let version = TEXT.replacen('{', r#"{"version":2,"#, 1);
-        assert_eq!(refusal(&version), "m.json: model files of version 2 are not known, only up to 1");
+        assert_eq!(refusal(&version), "m.json: model files of version 2 are not supported, only up to version 1");
         let format = TEXT.replacen('{', r#"{"format":"other","#, 1);
         assert_eq!(refusal(&format), r#"m.json: format is "other", not "mixtura-model""#);
         let family = TEXT.replacen('{', r#"{"family":"gamma","#, 1);
-        assert_eq!(refusal(&family), r#"m.json: family "gamma" is not known"#);
+        assert_eq!(refusal(&family), r#"m.json: unknown family "gamma""#);
         let dimension = TEXT.replacen('{', r#"{"dimension":1000000000000,"#, 1);
         assert_eq!(
             refusal(&dimension),
-            "m.json: not a sound model file: dimension is 1000000000000, but means have 1 numbers"
+            "m.json: not a valid model file: dimension is 1000000000000, but means have 1 numbers"
         );
         let sum = TEXT.replace("0.75", "0.7");
         assert_eq!(refusal(&sum), "m.json: component weights must be at least 0 and sum to 1: their sum is 0.95");
@@ -357,6 +359,6 @@ mod tests {
             "m.json: component 1: covariance not positive definite at pivot 1 (value -3e-1)"
         );
         let ragged = TEXT.replace("[2.0]", "[2.0,1.0]");
-        assert_eq!(refusal(&ragged), "m.json: not a sound model file: means[1] has 2 entries, not 1");
+        assert_eq!(refusal(&ragged), "m.json: not a valid model file: means[1] has 2 entries, not 1");
     }
 }

@@ -1,57 +1,57 @@
-//! Records how a model was fitted, for its file.
+//! The record of a fit that is stored in a model file.
 
 use mixtura::driver::{Event, Fit};
 use mixtura::family::Family;
 use mixtura::{Algorithm, Criteria, Options};
 use serde::{Deserialize, Serialize};
 
-/// How a model was fitted. No time, thread count or host: the same fit gives the same record.
+/// The record of a fit. It contains no time, thread count or host name: the same fit gives the same record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitRecord {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Seed of all draws.
+    /// Random seed.
     pub seed: u64,
-    /// Rounds of the restart that won.
+    /// Number of rounds of the best restart.
     pub rounds: u64,
-    /// Whether its stopping rule held.
+    /// Whether it converged.
     pub converged: bool,
-    /// Why it ended.
+    /// Why it stopped.
     pub reason: String,
-    /// Log-likelihood for each unit of weight, in nats, in the data's units; none if the last model was not
-    /// evaluated.
+    /// Log-likelihood per unit of row weight, in nats, in the units of the data; `None` if the last model was
+    /// not evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_log_likelihood: Option<f64>,
-    /// The same of the model before the last update, where the last one was not evaluated.
+    /// The same for the model before the last update, if the last model was not evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lower_bound: Option<f64>,
-    /// Rows it was fitted to; not in files of version 0.1.
+    /// Number of rows; missing in files written by version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// The sum of their weights, where they had any.
+    /// Sum of the row weights, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_weight: Option<f64>,
-    /// Free parameters of the model.
+    /// Number of free parameters of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_parameters: Option<u64>,
-    /// Schwarz's criterion on these rows, as [`Criteria`] defines it; lower is better.
+    /// Bayesian information criterion on these rows, as defined by [`Criteria`]; lower is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bic: Option<f64>,
-    /// Akaike's criterion on these rows; lower is better.
+    /// Akaike information criterion on these rows; lower is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aic: Option<f64>,
-    /// The likelihood that each restart ended with.
+    /// Final log-likelihood of each restart.
     pub restarts: Vec<f64>,
-    /// How many restarts were asked for, where fewer came to an end.
+    /// Number of restarts requested, if fewer finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarts_asked: Option<u64>,
-    /// What happened on the way.
+    /// Events during the fit.
     pub events: Vec<Event>,
 }
 
 impl FitRecord {
-    /// The record of a fit whose rows had been mapped with this logarithm of the volume factor (0
-    /// if they were not).
+    /// The record of a fit; `ln_volume` is the logarithm of the volume factor of the normalization, 0
+    /// without one.
     pub fn new<F: Family>(fit: &Fit<F>, options: &Options, ln_volume: f64) -> Self {
         Self {
             algorithm: options.algorithm,
@@ -71,16 +71,16 @@ impl FitRecord {
             events: fit.events.clone(),
         }
     }
-    /// The same record with what the model was fitted to: how many rows, their total weight if they have weights, and
-    /// how many free parameters the model has. Gives BIC and AIC, from the likelihood as the record has it by now.
+    /// Adds the number of rows, their total weight if they have weights, and the number of free parameters of the
+    /// model. Computes AIC and BIC from the log-likelihood in the record.
     ///
     /// ```
-    /// use mixtura::{Criteria, Options, Rows, Start, fit_rows};
+    /// use mixtura::{Criteria, Gmm, Options, Rows};
     /// use mixtura_io::FitRecord;
     ///
     /// let rows = Rows::from_slice(&[0.0, 1.0, 5.0, 7.0], 1)?;
     /// let options = Options::default();
-    /// let fit = fit_rows(&rows, 1, &Start::default(), &options)?;
+    /// let fit = Gmm::new(1).options(options.clone()).fit(&rows)?;
     /// let record = FitRecord::new(&fit, &options, 0.0).with_data(4, None, fit.model.n_free_parameters());
     /// assert_eq!((record.rows, record.free_parameters), (Some(4), Some(2)));
     /// assert_eq!(record.bic, Some(Criteria::new(4.0 * fit.mean_ln_likelihood, 2, 4.0).bic));

@@ -1,4 +1,4 @@
-//! Reads Parquet and Arrow tables in the types they have.
+//! Reads Parquet and Arrow tables with their own types.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -13,19 +13,19 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::OriginalSchema;
 use crate::{Error, input};
 
-/// Rows of Parquet decoded at a time.
+/// Number of Parquet rows decoded at a time.
 const BATCH_ROWS: usize = 1 << 14;
-/// How Arrow files with a footer begin; streams have no such mark.
+/// First bytes of an Arrow file with a footer; streams have no such mark.
 const FILE_MARK: &[u8] = b"ARROW1";
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
-/// A table, batch after batch.
+/// A table, read batch by batch.
 pub(super) struct ArraySource {
     file: String,
     format: &'static str,
     batches: Batches,
-    /// What was read and not yet asked for.
+    /// Rows read but not yet requested.
     rest: Option<RecordBatch>,
 }
 
@@ -47,7 +47,7 @@ impl ArraySource {
         (&mut file).take(FILE_MARK.len() as u64).read_to_end(&mut mark).map_err(failed)?;
         file.rewind().map_err(failed)?;
         let is_file = mark == FILE_MARK;
-        // A file has one dictionary for a column; a stream may have another for every batch.
+        // A file has one dictionary per column; a stream may have a different one in every batch.
         Self::open(path, "Arrow", is_file, || arrow_batches(file, is_file).map_err(|error| error.to_string()))
     }
 
@@ -63,7 +63,7 @@ impl ArraySource {
         Ok((OriginalSchema { fields, has_constant_dictionaries }, Self { file, format, batches, rest: None }))
     }
 
-    /// The next rows, fewer at the end.
+    /// The next rows; fewer at the end.
     pub(super) fn rows(&mut self, n_rows: usize) -> Result<Vec<RecordBatch>, Error> {
         let mut pieces = Vec::new();
         let mut n_missing = n_rows;
@@ -98,13 +98,13 @@ fn arrow_batches(file: File, is_file: bool) -> Result<(SchemaRef, Batches), Arro
     }
 }
 
-/// Decodes; a damaged file may make the decoder meet an assertion.
+/// Runs the decoder, catching panics caused by corrupt files.
 fn guarded<T>(file: &str, format: &'static str, decode: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
     let decoded = catch_unwind(AssertUnwindSafe(decode));
     let reason = match decoded {
         Ok(Ok(decoded)) => return Ok(decoded),
         Ok(Err(reason)) => reason,
-        Err(_) => "the decoder met a value that cannot be".to_owned(),
+        Err(_) => "the decoder found an impossible value".to_owned(),
     };
     Err(Error::Corrupt { file: file.to_owned(), format, reason })
 }

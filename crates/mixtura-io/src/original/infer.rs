@@ -1,4 +1,4 @@
-//! Finds types for columns of text in one pass, and turns cells into arrays of them.
+//! Infers the types of text columns in one pass, and converts cells to arrays of these types.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::Error;
 use crate::read::missing::is_missing;
 use crate::read::text::Records;
 
-/// Rows looked at a time.
+/// Number of rows examined at a time.
 const BATCH_ROWS: usize = 1 << 12;
 
-/// What all cells of a column are, from the narrowest to the widest; missing cells are anything.
+/// The type of a column, from the narrowest to the widest; missing cells fit any type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Empty,
@@ -40,7 +40,7 @@ impl Kind {
         let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         match text {
             _ if is_missing(cell) => Self::Empty,
-            // A number such as 007 is a name, as is one that does not fit.
+            // A number such as 007, or one that does not fit, is treated as text.
             _ if is_whole && digits.len() > 1 && digits.starts_with('0') => Self::Text,
             _ if is_whole => text.parse::<i64>().map_or(Self::Text, |_| Self::Whole),
             _ => text.parse::<f64>().map_or(Self::Text, |_| Self::Number),
@@ -64,7 +64,7 @@ pub(super) fn kinds(mut records: Records) -> Result<Vec<Kind>, Error> {
     }
 }
 
-/// Cells as arrays of the types that were found; fails if the text has changed since.
+/// Converts cells to arrays of the inferred types; fails if the text has changed since.
 pub(super) fn batch(rows: &TextRows, kinds: &[Kind], schema: &OriginalSchema) -> Result<RecordBatch, String> {
     let arrays = kinds.iter().enumerate().map(|(column, &kind)| array(rows, column, kind)).collect::<Result<_, _>>()?;
     let schema = Arc::new(Schema::new(schema.fields.clone()));
@@ -73,7 +73,7 @@ pub(super) fn batch(rows: &TextRows, kinds: &[Kind], schema: &OriginalSchema) ->
 
 fn array(rows: &TextRows, column: usize, kind: Kind) -> Result<ArrayRef, String> {
     let cells = (0..rows.n_rows()).map(|row| rows.cell(row, column));
-    let changed = || format!("column {} has changed since its type was found", column + 1);
+    let changed = || format!("column {} changed after its type was inferred", column + 1);
     let parse_all = |cell| match trimmed(cell) {
         Some(_) if is_missing(cell) => Ok(None),
         Some(text) => Ok(Some(text)),
@@ -95,7 +95,7 @@ fn array(rows: &TextRows, column: usize, kind: Kind) -> Result<ArrayRef, String>
     })
 }
 
-/// The cell without spaces around it, if it is text at all.
+/// The cell without surrounding white space, if it is valid UTF-8.
 fn trimmed(cell: &[u8]) -> Option<&str> {
     std::str::from_utf8(cell.trim_ascii()).ok()
 }

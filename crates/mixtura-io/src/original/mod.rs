@@ -1,4 +1,4 @@
-//! Reads the columns of a table again, batch by batch and as they stand, to be written beside what was found out.
+//! Reads the columns of a table again, batch by batch and unchanged, to be written next to the results.
 
 mod arrays;
 mod infer;
@@ -22,20 +22,20 @@ use crate::opened::Opened;
 use crate::read::text::Records;
 use crate::{Error, Input, ReadOptions};
 
-/// In which form the cells of a text are wanted; tables of other formats have types of their own.
+/// The form in which cells of a text file are returned; other formats have their own types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellForm {
-    /// To the letter, for CSV; only a decimal comma becomes a point, because commas separate the cells there.
+    /// Unchanged text, for CSV; only a decimal comma becomes a point, because the comma is the delimiter there.
     Text,
-    /// Whole numbers, numbers and text, for Parquet and Arrow. Which a column is shows in a first pass over all its
-    /// cells; whole numbers with leading zeros, or too large for 64 bits, stay text, and empty cells are missing.
+    /// Integers, floating-point numbers and text, for Parquet and Arrow. The type of a column is inferred in a first
+    /// pass over all its cells. Integers with leading zeros or beyond 64 bits stay text, and empty cells are missing.
     Typed,
 }
 
-/// All columns of a table as they are, in the order of its rows; memory is taken for the rows asked for, and in
-/// Parquet and Arrow for the batch they are stored in.
+/// All columns of a table, unchanged and in the order of its rows. Memory is needed only for the requested rows and,
+/// for Parquet and Arrow, for the batch that contains them.
 ///
-/// Columns without a name are called `column 1` and so on. Columns of an NPY array become numbers in double precision.
+/// Columns without a name are called `column 1` and so on. Columns of an NPY array become double-precision numbers.
 ///
 /// ```
 /// use mixtura_io::{CellForm, Cells, Input, Originals, ReadOptions, TableColumn, TableLayout, TableWriter};
@@ -69,23 +69,23 @@ enum Source {
 /// The columns of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OriginalSchema {
-    /// Types are text where cells are wanted to the letter.
+    /// The types; all text if cells are returned unchanged.
     pub(crate) fields: Vec<Arc<Field>>,
-    /// Whether a column has one dictionary in all batches.
+    /// Whether a column has the same dictionary in all batches.
     pub(crate) has_constant_dictionaries: bool,
 }
 
-/// Rows of a table as they are.
+/// Unchanged rows of a table.
 #[derive(Debug)]
 pub struct OriginalRows {
     pub(crate) pieces: Pieces,
 }
 
-/// Rows, in the form in which they were asked for.
+/// Rows in the requested form.
 #[derive(Debug)]
 pub(crate) enum Pieces {
     Text(TextRows),
-    /// In the batches that the file has them in.
+    /// In the batches of the file.
     Arrays(Vec<RecordBatch>),
 }
 
@@ -101,7 +101,7 @@ impl OriginalSchema {
 }
 
 impl OriginalRows {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn n_rows(&self) -> usize {
         match &self.pieces {
             Pieces::Text(text) => text.n_rows(),
@@ -111,7 +111,7 @@ impl OriginalRows {
 }
 
 impl Originals {
-    /// Opens a table that was read with these options; it must be possible to read it twice, see [`Spooled`].
+    /// Opens a table that was read with these options; it must be readable twice, see [`Spooled`].
     pub fn open(input: &Input, options: &ReadOptions, form: CellForm) -> Result<Self, Error> {
         let file = input.to_string();
         let (schema, source) = match (Opened::open(input)?.format(input)?, input) {
@@ -155,7 +155,7 @@ impl Originals {
         &self.schema
     }
 
-    /// The next rows, as many as asked for; it is an error if there are fewer.
+    /// The requested number of next rows; fails if there are fewer.
     pub fn next(&mut self, n_rows: usize) -> Result<OriginalRows, Error> {
         let pieces = match &mut self.source {
             Source::Text(records, None) => Pieces::Text(text::rows(records, n_rows)?),

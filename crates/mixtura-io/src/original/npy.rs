@@ -45,7 +45,7 @@ impl NpySource {
         self.n_columns as usize
     }
 
-    /// The next rows, fewer at the end.
+    /// The next rows; fewer at the end.
     pub(super) fn rows(&mut self, n_rows: usize, schema: &OriginalSchema) -> Result<RecordBatch, Error> {
         let n_rows = (n_rows as u64).min(self.n_rows - self.n_read);
         let columns = if self.is_fortran {
@@ -63,7 +63,7 @@ impl NpySource {
         batch.map_err(|error| Error::Corrupt { file: self.name.clone(), format: "NPY", reason: error.to_string() })
     }
 
-    /// Values from a place on, the nearest double each.
+    /// Values from a position, each converted to the nearest double.
     fn values(&mut self, first: u64, n_values: u64) -> Result<Vec<f64>, Error> {
         let n_bytes = self.element.n_bytes() as u64;
         let mut bytes = vec![0; (n_values * n_bytes) as usize];

@@ -1,4 +1,4 @@
-//! Copies what can be read only once, such as standard input, to a file that can be read again.
+//! Copies input that can be read only once, such as standard input, to a temporary file.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use crate::temporary::Temporary;
 use crate::{Error, Input, input};
 
-/// A table that can be read twice: a file as it is, or a copy of a stream that goes away with this.
+/// A table that can be read twice: a file, or a copy of a stream that is deleted on drop.
 ///
 /// ```
 /// use mixtura_io::{Input, Spooled};
@@ -18,12 +18,12 @@ use crate::{Error, Input, input};
 #[derive(Debug)]
 pub struct Spooled {
     input: Input,
-    /// A folder of its own, so that the copy has a name that messages can show.
+    /// A separate folder, so that the copy has a readable name in messages.
     _copy: Option<Temporary>,
 }
 
 impl Spooled {
-    /// Copies standard input, or a pipe, to a temporary file; anything else is left where it is.
+    /// Copies standard input or a pipe to a temporary file; other inputs are used directly.
     pub fn new(input: &Input) -> Result<Self, Error> {
         let failed = |source| Error::Read { file: input.to_string(), source };
         match input {
@@ -35,14 +35,14 @@ impl Spooled {
         }
     }
 
-    /// Where the table can be read, any number of times, as long as this lives.
+    /// The input to read, any number of times, as long as this value lives.
     pub fn input(&self) -> &Input {
         &self.input
     }
 
     fn copy(stream: &mut dyn Read) -> io::Result<Self> {
         let folder = Temporary::private_folder()?;
-        // Without an extension: what it is shows in its first bytes.
+        // No extension: the format is detected from the first bytes.
         let path = folder.path().join("copy of the input");
         let mut copy = File::create(&path)?;
         io::copy(stream, &mut copy)?;

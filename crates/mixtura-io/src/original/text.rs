@@ -1,4 +1,4 @@
-//! Keeps the cells of a text to the letter.
+//! Holds the unchanged cells of a text file.
 
 use crate::Error;
 use crate::read::text::Records;
@@ -7,7 +7,7 @@ use crate::read::text::Records;
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,
-    /// Where in the bytes each cell ends.
+    /// The end of each cell in the bytes.
     ends: Vec<usize>,
     n_columns: usize,
     n_rows: usize,
@@ -34,7 +34,7 @@ impl TextRows {
     }
 }
 
-/// The next rows of a text, fewer at the end.
+/// The next rows of a text; fewer at the end.
 pub(super) fn rows(records: &mut Records, n_rows: usize) -> Result<TextRows, Error> {
     let mut rows = TextRows { n_columns: records.names().len(), ..TextRows::default() };
     while rows.n_rows < n_rows {

@@ -1,4 +1,4 @@
-//! Puts a table together as it is read, whatever its format, and decides about missing cells at the end.
+//! Assembles a table of any format as it is read, and handles missing values at the end.
 
 use mixtura::rows::RowsBuilder;
 
@@ -9,13 +9,13 @@ use super::missing;
 use crate::memory::Budget;
 use crate::{Column, Error, LabelColumn, Missing, ReadOptions, Table};
 
-/// Fewer rows than this may count up by chance.
+/// Columns with fewer rows than this may look like a row index by chance.
 const FEWEST_INDEX_ROWS: usize = 10;
 
 /// A table while it is being read.
 ///
-/// Missing cells stand in the rows as NaN. Formats whose cells are refused as they are parsed never
-/// write one, unless rows with missing cells are to be skipped.
+/// Missing values are stored as NaN. Formats that reject them while parsing never write any, unless rows
+/// with missing values are to be skipped.
 pub(super) struct Assembly<T: Cell> {
     pub(super) header: Header,
     pub(super) selection: Selection,
@@ -23,37 +23,37 @@ pub(super) struct Assembly<T: Cell> {
     pub(super) weights: Vec<f64>,
     pub(super) labels: LabelBuilder,
     pub(super) notices: Vec<String>,
-    /// Columns that have no name in the file, although others have, in ascending order.
+    /// Columns without a name in a file that names others, in ascending order.
     pub(super) unnamed: Vec<usize>,
-    /// What the columns hold that were left out, for an error if no others remain.
+    /// What the first omitted column contains, for the error if no columns remain.
     pub(super) example: Option<String>,
     pub(super) missing: Missing,
     is_strict: bool,
 }
 
-/// The rows while they grow, within the memory that there is.
+/// The rows while they grow, within the available memory.
 pub(super) struct Growing<T: Cell> {
     file: String,
     pub(super) builder: RowsBuilder<T>,
     budget: Budget,
-    /// For each column of data the first row whose cell is null, not NaN.
+    /// For each data column, the first row whose cell is null rather than NaN.
     pub(super) first_null: Vec<Option<usize>>,
 }
 
 impl<T: Cell> Growing<T> {
-    /// Grows to a number of rows, if the memory for them is there.
+    /// Grows to a number of rows, if there is enough memory.
     pub(super) fn resize(&mut self, n_rows: usize) -> Result<(), Error> {
         self.check(n_rows)?;
         self.builder.resize(n_rows).map_err(|source| Error::Rows { file: self.file.clone(), source })
     }
 
-    /// Takes the memory for a number of rows, if it is there.
+    /// Reserves memory for a number of rows, if there is enough.
     pub(super) fn reserve(&mut self, n_rows: usize) -> Result<(), Error> {
         self.check(n_rows)?;
         self.builder.reserve(n_rows).map_err(|source| Error::Rows { file: self.file.clone(), source })
     }
 
-    /// Appends rows that stand one after another.
+    /// Appends rows in row-major order.
     pub(super) fn push_rows(&mut self, values: &[T], n_columns: usize) -> Result<(), Error> {
         self.check(self.builder.n_rows() + values.len() / n_columns)?;
         let mut rows = values.chunks_exact(n_columns);
@@ -61,7 +61,7 @@ impl<T: Cell> Growing<T> {
             .map_err(|source| Error::Rows { file: self.file.clone(), source })
     }
 
-    /// Writes values of one column of data, growing if need be.
+    /// Writes values of one data column, growing if necessary.
     pub(super) fn write_column(&mut self, first_row: usize, position: usize, values: &[T]) -> Result<(), Error> {
         let n_rows = first_row + values.len();
         if self.builder.n_rows() < n_rows {
@@ -71,7 +71,7 @@ impl<T: Cell> Growing<T> {
         Ok(())
     }
 
-    /// Remembers where a column has a null.
+    /// Records the position of a null in a column.
     pub(super) fn note_null(&mut self, row: usize, position: usize) {
         let first = &mut self.first_null[position];
         *first = Some(first.map_or(row, |first| first.min(row)));
@@ -162,7 +162,7 @@ impl<T: Cell> Assembly<T> {
         self.notices.extend(self.selection.notice(&self.header));
         if !skipped.is_empty() {
             let (file, n_skipped) = (&self.header.file, skipped.len());
-            self.notices.push(format!("{file}: left out {n_skipped} of {n_rows_read} rows with missing cells"));
+            self.notices.push(format!("{file}: skipped {n_skipped} of {n_rows_read} rows because of missing values"));
         }
         let Self { header, selection, growing, weights, labels, notices, .. } = self;
         let refuse = |source| match source {
@@ -205,7 +205,7 @@ impl<T: Cell> Assembly<T> {
         })
     }
 
-    /// Says which columns are probably not data but an index of the rows.
+    /// Warns about columns that are probably a row index rather than data.
     fn notice_indices(&mut self, n_rows: usize) {
         if n_rows < FEWEST_INDEX_ROWS {
             return;
@@ -222,25 +222,27 @@ impl<T: Cell> Assembly<T> {
                 (true, true) => "has no name and counts the rows",
                 (true, false) if column == 0 => "has no name",
                 (false, true) => "counts the rows",
-                // What pandas calls an index that it stores as a column.
+                // The name that pandas gives to an index stored as a column.
                 _ if header.names.get(column).is_some_and(|name| name.starts_with("__index_level_")) => {
-                    "has pandas' name for an index"
+                    "has the name that pandas gives to an index"
                 }
                 _ => continue,
             };
             let (column, selector) = match header.column(column) {
                 Column::Name(name) if !is_unnamed => (Column::Name(name.clone()), name),
-                // Its made-up name, because a number could be the name of another column.
+                // Its generated name, because a number could be the name of another column.
                 _ if is_unnamed => (Column::Number(column), format!("'column {}'", column + 1)),
                 _ => (Column::Number(column), (column + 1).to_string()),
             };
             let file = &header.file;
-            notices.push(format!("{file}: {column} {what}: probably an index; leave it out with --exclude {selector}"));
+            notices.push(format!(
+                "{file}: {column} {what} and is probably an index; leave it out with --exclude {selector}"
+            ));
         }
         self.notices.extend(notices);
     }
 
-    /// Leaves out columns in which every cell is missing, unless they were asked for.
+    /// Leaves out columns in which every value is missing, unless they were named explicitly.
     fn leave_out_empty_columns(&mut self) -> Result<(), Error> {
         if self.is_strict {
             return Ok(());
@@ -254,7 +256,7 @@ impl<T: Cell> Assembly<T> {
         if empty.len() == selection.data.len() {
             let example = self.example.take();
             let example =
-                example.unwrap_or_else(|| format!("{} has only missing cells", header.column(selection.data[0])));
+                example.unwrap_or_else(|| format!("{} has only missing values", header.column(selection.data[0])));
             return Err(Error::NoNumbers { file: header.file.clone(), example });
         }
         growing.builder.remove_columns(&empty);
@@ -266,7 +268,7 @@ impl<T: Cell> Assembly<T> {
         Ok(())
     }
 
-    /// Takes out the rows with missing cells, if that is wanted, and tells which they were.
+    /// Removes rows with missing values, if requested, and returns which ones.
     fn skip_rows(&mut self, n_rows: usize) -> Result<Vec<usize>, Error> {
         if self.missing == Missing::Refuse {
             return Ok(Vec::new());
@@ -297,7 +299,7 @@ impl<T: Cell> Assembly<T> {
     }
 }
 
-/// The row of the file that a row of the table is, given the rows that were skipped, in order.
+/// The row of the file that corresponds to a row of the table, given the skipped rows in order.
 fn row_in_file(row: usize, skipped: &[usize]) -> usize {
     skipped.iter().fold(row, |row, &skipped| row + usize::from(skipped <= row))
 }

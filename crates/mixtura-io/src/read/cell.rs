@@ -1,11 +1,11 @@
-//! Makes the number type of the rows from the number types of the files, exactly or not at all.
+//! Converts the number types of files to the number type of the rows, exactly or not at all.
 
 use mixtura::rows::Scalar;
 
-/// A number type of rows, as files can deliver it.
+/// A number type of rows that can be read from files.
 ///
-/// Rows are single precision only if every column of the file is single or half precision, so
-/// narrowing never happens.
+/// Rows are single precision only if every column of the file is single or half precision, so values are
+/// never narrowed.
 pub(crate) trait Cell: Scalar {
     fn from_f32(value: f32) -> Self;
     fn from_f64(value: f64) -> Self;
@@ -31,19 +31,19 @@ impl Cell for f64 {
 
 /// The nearest double, and whether it is the integer itself.
 ///
-/// 128 bits hold every 64-bit integer and the double next to it, so the comparison cannot saturate.
+/// 128 bits can represent every 64-bit integer and its nearest double, so the comparison cannot saturate.
 pub(super) fn from_integer(value: i128) -> (f64, bool) {
     let nearest = value as f64;
     (nearest, nearest as i128 == value)
 }
 
-/// Whether a text is a whole number, in digits only, that its nearest double would change.
+/// Whether a text is an integer, digits only, that differs from its nearest double.
 ///
-/// A double beyond 2^53 may have been written with the digits that tell it from others and zeros, as
-/// 100000000000000000000000 for 1e23; it comes back as it was.
+/// A double beyond 2^53 may have been written as its shortest digits followed by zeros, such as
+/// 100000000000000000000000 for 1e23; such a number counts as exact.
 pub(super) fn is_inexact_integer(text: &[u8], nearest: f64) -> bool {
     let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
-    // Every whole number of up to 15 digits is a double.
+    // Every integer of up to 15 digits is a double.
     if digits.len() <= 15 || !digits.iter().all(u8::is_ascii_digit) {
         return false;
     }

@@ -1,4 +1,4 @@
-//! Finds the columns that were asked for among those a file has.
+//! Finds the selected columns among those of a file.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::selector::Picked;
 use crate::words::listed;
 use crate::{Column, Error, Place, ReadOptions};
 
-/// Most columns of a table: far more than any fit can use, and few enough to keep a list of them.
+/// Maximum number of columns: far more than any fit can use, and few enough to keep a list of them.
 const MOST_COLUMNS: usize = 1 << 20;
 
 /// The columns of a file.
@@ -14,36 +14,36 @@ const MOST_COLUMNS: usize = 1 << 20;
 pub(super) struct Header {
     /// The file, for messages.
     pub(super) file: String,
-    /// A name per column, or none at all.
+    /// One name per column, or empty.
     pub(super) names: Vec<String>,
-    /// How many columns the file has.
+    /// Number of columns in the file.
     pub(super) n_columns: usize,
-    /// Where each name stands.
+    /// The columns by name.
     places: HashMap<String, NamePlaces>,
     /// Whether a name is itself a number, so that a position could be mistaken for a name.
     has_number_names: bool,
 }
 
-/// The first two columns of a name.
+/// The first two columns with the same name.
 #[derive(Debug, Clone, Copy)]
 struct NamePlaces {
     first: usize,
     second: Option<usize>,
 }
 
-/// The columns that are read, as indices into the file's columns.
+/// The columns to read, as indices into the columns of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Selection {
     pub(super) data: Vec<usize>,
     pub(super) weights: Option<usize>,
     pub(super) labels: Option<usize>,
-    /// For each column of data, whether it was asked for by its own name or number.
+    /// For each data column, whether it was selected by its exact name or position.
     pub(super) is_exact: Vec<bool>,
-    /// Columns without numbers that are not read, in ascending order.
+    /// Non-numeric columns that are left out, in ascending order.
     pub(super) left_out: Vec<usize>,
 }
 
-/// Refuses a table of more columns than can be read.
+/// Rejects a table with too many columns.
 pub(super) fn refuse_too_many(file: &str, n_columns: usize) -> Result<(), Error> {
     if n_columns > MOST_COLUMNS {
         return Err(Error::TooManyColumns { file: file.to_owned(), n_columns, limit: MOST_COLUMNS });
@@ -73,12 +73,12 @@ impl Header {
         }
     }
 
-    /// A place in a file without lines.
+    /// A location in a file without lines.
     pub(super) fn place(&self, row: usize, column: usize) -> Place {
         Place { file: self.file.clone(), row, line: None, column: self.column(column) }
     }
 
-    /// The column of a name or, if no column has that name, of a number from 1.
+    /// The column with a name or, if no column has that name, with a position from 1.
     pub(super) fn find(&self, wanted: &str) -> Result<usize, Error> {
         if let Some(column) = self.find_name(wanted)? {
             return Ok(column);
@@ -108,7 +108,7 @@ impl Header {
         }
     }
 
-    /// Names for a list of columns; those without a name are called by their number.
+    /// Names of a list of columns; unnamed columns are called by their number.
     pub(super) fn names_of(&self, columns: &[usize]) -> Vec<String> {
         let name = |&column: &usize| match self.column(column) {
             Column::Name(name) => name,
@@ -154,8 +154,7 @@ impl Selection {
         Ok(Self { data, weights, labels, is_exact, left_out: Vec::new() })
     }
 
-    /// Leaves out those columns of data for which `has_no_numbers` holds and that were not asked for
-    /// exactly.
+    /// Leaves out the data columns for which `has_no_numbers` is true and that were not selected exactly.
     pub(super) fn leave_out(&mut self, has_no_numbers: impl Fn(usize) -> bool) {
         let Self { data, is_exact, left_out, .. } = self;
         let n_before = left_out.len();
@@ -170,7 +169,7 @@ impl Selection {
         data.retain(|column| left_out.binary_search(column).is_err());
     }
 
-    /// Refuses two columns of one name, unless they were told apart by their numbers.
+    /// Rejects two columns with the same name, unless they were selected by position.
     pub(super) fn refuse_repeated_names(&self, header: &Header) -> Result<(), Error> {
         let (mut is_data, mut is_exact) = (vec![false; header.n_columns], vec![false; header.n_columns]);
         for (&column, &exact) in self.data.iter().zip(&self.is_exact) {
@@ -181,7 +180,7 @@ impl Selection {
             let Some(name) = header.names.get(column).filter(|name| !name.is_empty()) else {
                 continue;
             };
-            // Most names stand once: no need to remember them.
+            // Most names are unique and need not be remembered.
             if header.places.get(name).is_none_or(|places| places.second.is_none()) {
                 continue;
             }
@@ -203,19 +202,19 @@ impl Selection {
         is_used
     }
 
-    /// A notice of the columns that were left out, if any were.
+    /// A note about the omitted columns, if there are any.
     pub(super) fn notice(&self, header: &Header) -> Option<String> {
         let names = header.names_of(&self.left_out);
         match names.len() {
             0 => None,
-            1 => Some(format!("{}: left out 1 column without numbers: {}", header.file, names[0])),
-            n => Some(format!("{}: left out {n} columns without numbers: {}", header.file, listed(&names))),
+            1 => Some(format!("{}: left out 1 non-numeric column: {}", header.file, names[0])),
+            n => Some(format!("{}: left out {n} non-numeric columns: {}", header.file, listed(&names))),
         }
     }
 }
 
-/// Finds columns by selectors, as [`ReadOptions`] describes them, among names or, where there are none, among so many
-/// columns; `file` is what messages call the table.
+/// Finds columns by selectors, as described in [`ReadOptions`], among the given names or, if there are none, among
+/// `n_columns` unnamed columns; `file` is the name of the table in messages.
 ///
 /// ```
 /// let names = ["id", "x1", "x2", "y"].map(String::from);
@@ -226,7 +225,7 @@ pub fn pick_columns(names: &[String], n_columns: usize, selectors: &[String], fi
     picked(&Header::new(file.to_owned(), names.to_vec(), n_columns), selectors).map(|(columns, _)| columns)
 }
 
-/// The columns that selectors pick, in order of first mention, and which of them were named exactly.
+/// The selected columns in order of first mention, and which of them were named exactly.
 fn picked(header: &Header, selectors: &[String]) -> Result<(Vec<usize>, Vec<bool>), Error> {
     let mut data = Vec::with_capacity(selectors.len());
     let mut is_taken = vec![false; header.n_columns];
@@ -251,7 +250,7 @@ fn picked(header: &Header, selectors: &[String]) -> Result<(Vec<usize>, Vec<bool
     Ok((data, is_exact))
 }
 
-/// The columns of the expected names, in their order; what was picked, if anything, must be the same set.
+/// The columns with the expected names, in that order; the selected columns, if any, must be the same set.
 fn matched(header: &Header, expected: &[String], picked: Option<&Vec<usize>>) -> Result<Vec<usize>, Error> {
     let found = expected.iter().map(|name| header.find_name(name)?.ok_or_else(|| header.unknown(name)));
     let found: Result<Vec<usize>, Error> = found.collect();
@@ -312,14 +311,14 @@ mod tests {
         assert_eq!(message(&header(&["a", "b"], 2), &["d"]), r#"a.csv: no column "d""#);
         assert_eq!(message(&header(&[], 2), &["0"]), r#"a.csv: no column "0""#);
         assert_eq!(message(&header(&[], 2), &["3"]), r#"a.csv: no column "3""#);
-        assert_eq!(message(&header(&["a", "b"], 2), &["a", "1"]), r#"a.csv: column "a" is asked for twice"#);
-        assert_eq!(message(&header(&[], 2), &["2", "2"]), "a.csv: column 2 is asked for twice");
-        assert_eq!(message(&header(&["a", "b", "a"], 3), &["a"]), r#"a.csv: the name "a" stands for columns 1 and 3"#);
+        assert_eq!(message(&header(&["a", "b"], 2), &["a", "1"]), r#"a.csv: column "a" is selected twice"#);
+        assert_eq!(message(&header(&[], 2), &["2", "2"]), "a.csv: column 2 is selected twice");
+        assert_eq!(message(&header(&["a", "b", "a"], 3), &["a"]), r#"a.csv: columns 1 and 3 are both named "a""#);
         assert!(select(&header(&["a", "b", "a"], 3), &["b"]).is_ok());
-        assert_eq!(message(&header(&["a"], 1), &[]), "a.csv: no columns of data");
+        assert_eq!(message(&header(&["a"], 1), &[]), "a.csv: no data columns");
         let repeated = header(&["a", "b", "b"], 3);
         let all = Selection::new(&repeated, &ReadOptions::default()).unwrap();
-        let words = r#"a.csv: the name "b" stands for columns 2 and 3"#;
+        let words = r#"a.csv: columns 2 and 3 are both named "b""#;
         assert_eq!(all.refuse_repeated_names(&repeated).unwrap_err().to_string(), words);
     }
 
@@ -330,7 +329,7 @@ mod tests {
         let options = ReadOptions { exclude: vec!["x*".into()], ..ReadOptions::default() };
         assert_eq!(Selection::new(&header, &options).unwrap().data, [1]);
         let options = ReadOptions { exclude: vec!["*".into()], ..ReadOptions::default() };
-        assert_eq!(Selection::new(&header, &options).unwrap_err().to_string(), "a.csv: no columns of data");
+        assert_eq!(Selection::new(&header, &options).unwrap_err().to_string(), "a.csv: no data columns");
     }
 
     #[test]
@@ -343,14 +342,14 @@ mod tests {
         };
         assert_eq!(expecting(&["a", "c"]).unwrap().data, [2, 0]);
         assert_eq!(expecting(&["[!b]"]).unwrap().data, [2, 0]);
-        let words = "a.csv: the columns picked are a, b, but c, a are expected";
+        let words = "a.csv: the selected columns are a, b, but c, a are expected";
         assert_eq!(expecting(&["a", "b"]).unwrap_err().to_string(), words);
         let excluding = |exclude: &str| {
             let expected = Some(vec!["c".into(), "a".into()]);
             Selection::new(&header, &ReadOptions { exclude: vec![exclude.into()], expected, ..ReadOptions::default() })
         };
         assert_eq!(excluding("b").unwrap().data, [2, 0]);
-        let words = "a.csv: the columns picked are b, c, but c, a are expected";
+        let words = "a.csv: the selected columns are b, c, but c, a are expected";
         assert_eq!(excluding("a").unwrap_err().to_string(), words);
         let unnamed = Header::new("a.npy".into(), Vec::new(), 2);
         let options = ReadOptions { expected: Some(vec!["c".into(), "a".into()]), ..ReadOptions::default() };

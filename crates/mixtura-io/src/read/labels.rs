@@ -1,4 +1,4 @@
-//! Numbers the labels of rows from 0, in the order of their values.
+//! Numbers row labels from 0, in the order of their values.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ impl LabelBuilder {
         self.labels.iter().enumerate().filter(|&(_, &label)| label == MISSING).map(|(row, _)| row)
     }
 
-    /// Keeps some rows only, and the values that they have.
+    /// Keeps only some rows, and only the values that occur in them.
     pub(super) fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {
         let mut row = 0..;
         self.labels.retain(|_| row.next().is_some_and(&is_kept));
@@ -50,7 +50,7 @@ impl LabelBuilder {
         }
     }
 
-    /// Appends labels that were collected apart.
+    /// Appends labels that were collected separately.
     pub(super) fn append(&mut self, other: Self) {
         let mut renumbered = vec![0; other.numbers.len()];
         for (value, old) in other.numbers {
@@ -72,7 +72,7 @@ impl LabelBuilder {
         number
     }
 
-    /// The label of each row, all of which have one, and the value of each label.
+    /// The label of each row, none of which may be missing, and the value of each label.
     pub(super) fn finish(self) -> (Vec<u32>, Vec<String>) {
         let Self { numbers, mut labels } = self;
         let mut values: Vec<(String, u32)> = numbers.into_iter().collect();
@@ -93,7 +93,7 @@ impl LabelBuilder {
     }
 }
 
-/// Orders texts of numbers; different texts of one number stay different labels, in text order.
+/// Orders texts numerically; different texts of the same number remain different labels, in text order.
 fn by_number(a: &str, b: &str) -> Ordering {
     let value = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
     value(a).total_cmp(&value(b)).then_with(|| a.cmp(b))

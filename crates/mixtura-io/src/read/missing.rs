@@ -1,20 +1,20 @@
-//! Finds missing cells in finished rows and takes the rows, or columns of nothing else, out.
+//! Finds missing values in the rows, and the rows and columns to remove because of them.
 
 use mixtura::rows::RowsBuilder;
 
 use super::cell::Cell;
 
-/// Words for a missing value besides nothing at all, in any case: of R, pandas, databases, Excel, UCI, SAS.
+/// Words for missing values, in any case, as used by R, pandas, databases, Excel, UCI and SAS.
 const WORDS: [&str; 12] = ["na", "n/a", "nan", "-nan", "+nan", "null", "none", "<na>", "#n/a", "?", "-", "."];
 
-/// Whether a cell of text says that there is no value.
+/// Whether a text cell denotes a missing value.
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
-    // Nearly every cell is a number, and no word is longer.
+    // Fast path: nearly every cell is a number, and no word is longer than this.
     cell.is_empty() || (cell.len() <= 4 && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes())))
 }
 
-/// Columns that hold NaN only.
+/// Columns that contain only NaN.
 pub(super) fn columns_without_numbers<T: Cell>(builder: &RowsBuilder<T>, n_columns: usize) -> Vec<usize> {
     let is_empty = |&column: &usize| (0..builder.n_rows()).all(|row| is_nan(builder.value(row, column)));
     (0..n_columns).filter(is_empty).collect()
@@ -42,11 +42,11 @@ pub(super) fn rows_with_missing<T: Cell>(
     Ok(rows)
 }
 
-/// Whether a column counts the rows: whole numbers in steps of one from any start.
+/// Whether a column counts the rows: consecutive integers from any start.
 pub(super) fn counts_rows<T: Cell>(builder: &RowsBuilder<T>, column: usize) -> bool {
     let value = |row| builder.value(row, column).to_f64();
     let first: f64 = value(0);
-    // Nearly every column of data breaks the pattern in its second row.
+    // Nearly every data column breaks the pattern in its second row.
     first.fract() == 0.0 && (1..builder.n_rows()).all(|row| value(row) == first + row as f64)
 }
 

@@ -1,4 +1,4 @@
-//! Reads a table of any known format into rows.
+//! Reads a table of any supported format into rows.
 
 mod arrays;
 mod arrow;
@@ -24,9 +24,9 @@ use crate::{Error, ReadOptions, Table};
 
 /// Reads a table into rows in memory, in one pass and without a second copy of the data.
 ///
-/// The format is told by the extension or, on standard input and where the extension is unknown, by
-/// the first bytes. Refuses, with the place, every cell that is not a finite number; see
-/// [`ReadOptions`] for what is left out instead.
+/// The format is determined by the extension or, for standard input and unknown extensions, by the first
+/// bytes. Every cell that is not a finite number is an error that names its location; see [`ReadOptions`]
+/// for what is left out instead.
 pub fn read(input: &Input, options: &ReadOptions) -> Result<Table, Error> {
     let opened = Opened::open(input)?;
     let format = opened.format(input)?;
@@ -44,10 +44,10 @@ pub fn read(input: &Input, options: &ReadOptions) -> Result<Table, Error> {
     }
 }
 
-/// Reads with a decoder that checks what it reads, but may still meet an assertion in a damaged file.
+/// Reads with a decoder that validates its input but may still panic on a corrupt file.
 fn guarded(file: &SharedFile, format: Format, read: impl FnOnce() -> Result<Table, Error>) -> Result<Table, Error> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        let reason = "the decoder met a value that cannot be".to_owned();
+        let reason = "the decoder found an impossible value".to_owned();
         Err(Error::Corrupt { file: file.name(), format: format.name(), reason })
     })
 }

@@ -1,4 +1,4 @@
-//! Reads Parquet files: row groups and columns are decoded side by side, straight into the rows.
+//! Reads Parquet files: row groups and columns are decoded in parallel, directly into the rows.
 
 use std::sync::Mutex;
 
@@ -42,9 +42,9 @@ impl ChunkReader for SharedFile {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        // No memory is taken for bytes that the file does not have.
+        // Do not allocate memory for bytes that the file does not have.
         if start.checked_add(length as u64).is_none_or(|end| end > self.n_bytes) {
-            let reason = format!("{length} bytes are due at byte {start}, the file has {}", self.n_bytes);
+            let reason = format!("expected {length} bytes at byte {start}, but the file has only {}", self.n_bytes);
             return Err(ParquetError::EOF(reason));
         }
         let mut bytes = vec![0; length];
@@ -71,7 +71,7 @@ struct Group {
 
 impl<'a> ParquetFile<'a> {
     fn open(file: &'a SharedFile) -> Result<Self, Error> {
-        // The types of the file itself are enough, and fewer than those of the schema Arrow adds.
+        // The file's own types suffice, and are fewer than those of the embedded Arrow schema.
         let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
             .map_err(|error| corrupt(file, &error))?;
         let mut groups = Vec::new();
@@ -80,7 +80,7 @@ impl<'a> ParquetFile<'a> {
             let count = usize::try_from(group.num_rows()).ok();
             let ends = count.and_then(|n_rows| Some((n_rows, first_row.checked_add(n_rows)?)));
             let (n_rows, end) = ends.ok_or_else(|| {
-                corrupt(file, &format!("row group {} is said to have {} rows", index + 1, group.num_rows()))
+                corrupt(file, &format!("row group {} claims to have {} rows", index + 1, group.num_rows()))
             })?;
             groups.push(Group { index, first_row, n_rows });
             first_row = end;
@@ -117,8 +117,8 @@ impl<'a> ParquetFile<'a> {
 
     fn read_data<T: Numbers>(&self, assembly: &mut Assembly<T>) -> Result<(), Error> {
         let Assembly { header, selection, growing, .. } = assembly;
-        // Where the footer promises more than such a file can hold, a group must deliver its rows
-        // before the next one, further on, may take memory.
+        // If the footer claims more rows than such a file can contain, each group must deliver its rows
+        // before memory is allocated for the next one.
         let n_at_once = if self.is_plausible { self.groups.len().max(1) } else { 1 };
         if self.is_plausible {
             growing.resize(self.groups.iter().map(|group| group.n_rows).sum())?;
@@ -143,7 +143,7 @@ impl<'a> ParquetFile<'a> {
         Ok(())
     }
 
-    /// Hands every piece of a column of a group to `take`, with the row it starts at.
+    /// Passes every piece of a column of a group to `take`, with its first row.
     fn decode(
         &self,
         group: Group,
@@ -170,7 +170,7 @@ impl<'a> ParquetFile<'a> {
     }
 
     fn wrong_count(&self, group: Group, n_found: usize) -> Error {
-        let reason = format!("row group {} promises {} rows but holds {n_found}", group.index + 1, group.n_rows);
+        let reason = format!("row group {} should have {} rows but has {n_found}", group.index + 1, group.n_rows);
         corrupt(self.file, &reason)
     }
 }

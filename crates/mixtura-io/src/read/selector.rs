@@ -1,24 +1,24 @@
-//! Understands selectors of columns: names, numbers, ranges and patterns.
+//! Resolves column selectors: names, positions, ranges and patterns.
 
 use super::columns::Header;
 use crate::Error;
 
-/// Names that a message proposes at most.
+/// Maximum number of names suggested in a message.
 const N_NEAR: usize = 3;
-/// Longer names are compared by their beginning.
+/// Longer names are compared only up to this length.
 const COMPARED_CHARACTERS: usize = 64;
 
-/// What a selector picks.
+/// The columns that a selector matches.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Picked {
-    /// The one column that it names.
+    /// The column that it names.
     One(usize),
-    /// Columns of a pattern or range, in the order of the file; at least one.
+    /// The columns of a pattern or range, in file order; at least one.
     Several(Vec<usize>),
 }
 
 impl Header {
-    /// The columns that a selector picks; to pick none is an error.
+    /// The columns that a selector matches; it is an error if there are none.
     pub(super) fn select(&self, selector: &str) -> Result<Picked, Error> {
         let unknown = match self.find(selector) {
             Ok(column) => return Ok(Picked::One(column)),
@@ -33,9 +33,9 @@ impl Header {
         if columns.is_empty() { Err(self.no_match(selector)) } else { Ok(Picked::Several(columns)) }
     }
 
-    /// The columns of `FIRST..LAST` or, with numbers only, `FIRST-LAST`; nothing if it is not a range.
+    /// The columns of `FIRST..LAST` or, with numbers only, `FIRST-LAST`; `None` if it is not a range.
     fn range(&self, selector: &str) -> Result<Option<Vec<usize>>, Error> {
-        // Names may hold two points themselves, so every place where the text can be cut is tried.
+        // Names may themselves contain two dots, so every possible split is tried.
         let cuts: Vec<(&str, &str)> =
             selector.match_indices("..").map(|(at, _)| (&selector[..at], &selector[at + 2..])).collect();
         for (first, last) in &cuts {
@@ -48,7 +48,7 @@ impl Header {
             && !last.is_empty()
             && !selector.contains(['*', '?', '['])
         {
-            // One of the ends is unknown: say which.
+            // One of the ends is unknown: report which.
             self.find(first)?;
             self.find(last)?;
         }
@@ -76,7 +76,7 @@ impl Header {
         }
     }
 
-    /// The names most like a wrong one, the likeliest first.
+    /// The names most similar to an unknown one, best first.
     pub(super) fn near(&self, wanted: &str) -> Vec<String> {
         let beginning = |name: &str| -> Vec<char> { name.to_lowercase().chars().take(COMPARED_CHARACTERS).collect() };
         let wanted = beginning(wanted);
@@ -87,7 +87,7 @@ impl Header {
             let name = beginning(name);
             if wanted.len().abs_diff(name.len()) <= most {
                 let distance = edit_distance(&wanted, &name);
-                // A name all of whose letters are wrong is not like it.
+                // A name in which every letter differs is not similar.
                 if distance <= most && distance < name.len() {
                     near.push((distance, column));
                 }
@@ -98,8 +98,8 @@ impl Header {
     }
 }
 
-/// Whether a text matches a pattern of `*`, `?`, `[abc]`, `[a-z]` and `[!abc]`; anything else stands
-/// for itself. Goes back to the last `*` only, so the time is at most the product of the lengths.
+/// Whether a text matches a pattern of `*`, `?`, `[abc]`, `[a-z]` and `[!abc]`; other characters match
+/// themselves. Backtracks only to the last `*`, so the time is at most the product of the lengths.
 fn matches_pattern(pattern: &[char], text: &[char]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -124,7 +124,7 @@ fn matched_one(pattern: &[char], character: char) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),
         '[' => {
-            // A bracket that stands first in the set is part of it.
+            // A closing bracket at the start of the set is part of it.
             let Some(end) = pattern.iter().skip(2).position(|&c| c == ']').map(|at| at + 2) else {
                 return (character == '[').then_some(1);
             };
@@ -153,7 +153,7 @@ fn contains(mut set: &[char], character: char) -> bool {
     false
 }
 
-/// Letters to change, add, remove or exchange with their neighbour (optimal string alignment).
+/// Number of letters to change, add, remove or swap with their neighbour (optimal string alignment distance).
 fn edit_distance(a: &[char], b: &[char]) -> usize {
     let width = b.len() + 1;
     let mut table: Vec<usize> = vec![0; (a.len() + 1) * width];
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(named.select("2..3").unwrap(), Picked::Several(vec![1, 2]));
         assert_eq!(named.select("2-3").unwrap(), Picked::Several(vec![1, 2]));
         assert_eq!(named.select("x?").unwrap(), Picked::Several(vec![3, 4, 6]));
-        // An exact name wins, whatever else it could mean.
+        // An exact name takes precedence.
         assert_eq!(named.select("a..c").unwrap(), Picked::One(5));
         assert_eq!(named.select("x*").unwrap(), Picked::One(6));
         assert_eq!(named.select("a..c..x*").unwrap(), Picked::Several(vec![5, 6]));

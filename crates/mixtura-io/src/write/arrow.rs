@@ -1,4 +1,4 @@
-//! Writes Arrow files and streams, uncompressed, so that other programs can use them where they lie.
+//! Writes Arrow files and streams, uncompressed, so that other programs can memory-map them.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::gather::Gather;
 use super::layout::TableLayout;
 
-/// Rows of a batch.
+/// Number of rows per batch.
 const BATCH_ROWS: usize = 1 << 14;
 
 pub(super) struct ArrowSink {
@@ -20,14 +20,14 @@ pub(super) struct ArrowSink {
 }
 
 enum Writer {
-    /// With a footer that says where each batch is.
+    /// With a footer that lists the positions of the batches.
     File(FileWriter<AtomicFile>),
     Stream(StreamWriter<AtomicFile>),
 }
 
 impl ArrowSink {
     pub(super) fn file(file: AtomicFile, layout: &TableLayout) -> io::Result<Self> {
-        // The footer of a file lists dictionaries before batches: each column has one for all of them.
+        // The footer of a file lists dictionaries before batches: each column has one dictionary for all batches.
         let gather = Gather::new(layout, BATCH_ROWS, false);
         let writer = FileWriter::try_new(file, gather.schema()).map(Writer::File).map_err(into_io)?;
         Ok(Self { writer, gather })
@@ -63,7 +63,7 @@ impl Writer {
     }
 }
 
-/// The system's own error, if there is one inside, so that a full disk is called a full disk.
+/// The underlying system error, if there is one, so that a full disk is reported as such.
 fn into_io(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, error) => error,

@@ -1,4 +1,4 @@
-//! Holds rows on their way to a file, column by column, whatever form they came in.
+//! A batch of rows to be written, accessed column by column.
 
 use super::layout::{ColumnKind, TableColumn};
 use crate::original::OriginalRows;
@@ -8,11 +8,11 @@ use crate::original::OriginalRows;
 pub enum Cells<'a> {
     /// Numbers.
     Numbers(&'a [f64]),
-    /// Numbers, or nothing.
+    /// Numbers, with missing values.
     OptionalNumbers(&'a [Option<f64>]),
     /// Labels.
     Labels(&'a [u32]),
-    /// Labels, or nothing.
+    /// Labels, with missing values.
     OptionalLabels(&'a [Option<u32>]),
 }
 
@@ -27,21 +27,21 @@ impl Cells<'_> {
     }
 }
 
-/// Rows on their way to a sink.
+/// Rows to be written.
 pub(super) struct Batch<'a> {
     pub(super) originals: Option<&'a OriginalRows>,
     pub(super) columns: Vec<Column<'a>>,
     pub(super) n_rows: usize,
 }
 
-/// A column of a batch: cells of its own, or every so many numbers of rows that stand one after another.
+/// A column of a batch: separate cells, or a strided view of row-major values.
 #[derive(Clone, Copy)]
 pub(super) enum Column<'a> {
     Cells(Cells<'a>),
     Strided { values: &'a [f64], first: usize, step: usize },
 }
 
-/// A cell; none is missing.
+/// A cell; `None` if it is missing.
 #[derive(Clone, Copy)]
 pub(super) enum Cell {
     Number(f64),
@@ -50,7 +50,7 @@ pub(super) enum Cell {
 }
 
 impl Column<'_> {
-    /// Whether the cells are what a column is said to hold.
+    /// Whether the cells match the declared kind of a column.
     pub(super) fn fits(&self, column: &TableColumn) -> bool {
         let (kind, has_gaps) = match self {
             Self::Strided { .. } | Self::Cells(Cells::Numbers(_)) => (ColumnKind::Number, false),

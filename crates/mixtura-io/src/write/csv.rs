@@ -1,4 +1,4 @@
-//! Writes CSV: a header, then numbers in the shortest form that reads back to the same bits.
+//! Writes CSV: a header, then numbers in the shortest form that preserves every bit.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -10,13 +10,14 @@ use super::layout::TableLayout;
 use super::text::{TextColumn, write_number, write_text};
 use crate::original::Pieces;
 
-/// Bytes held back before they go to the writer.
+/// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 16;
 
 pub(super) struct CsvSink<W: Write> {
     writer: W,
     buffer: Vec<u8>,
-    /// A record of one empty cell is a blank line, which readers pass over; it is quoted instead.
+    /// Whether there is only one column. A record of one empty cell would be a blank line, which readers skip, so it
+    /// is quoted instead.
     is_single: bool,
 }
 
@@ -66,7 +67,7 @@ impl<W: Write> CsvSink<W> {
         })
     }
 
-    /// Writes rows; `originals` writes the cells before the new ones and says how many there are.
+    /// Writes rows; `originals` writes the cells before the new ones and returns their number.
     fn write_range(
         &mut self,
         rows: Range<usize>,
@@ -99,7 +100,7 @@ impl<W: Write> CsvSink<W> {
         }
     }
 
-    /// Ends the record that began at a place in the buffer.
+    /// Ends the record that began at a position in the buffer.
     fn end_record(&mut self, start: usize) {
         if self.is_single && self.buffer.len() == start {
             self.buffer.extend_from_slice(b"\"\"");

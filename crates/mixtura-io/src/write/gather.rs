@@ -1,4 +1,4 @@
-//! Gathers rows into record batches: columns of the data as they are, doubles for numbers, integers for labels.
+//! Collects rows into record batches: columns of the data unchanged, doubles for numbers, integers for labels.
 
 use std::io;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use super::batch::{Batch, Column};
 use super::layout::{ColumnKind, TableColumn, TableLayout};
 use crate::original::Pieces;
 
-/// Rows on their way into columns.
+/// Collects rows into columns.
 pub(super) struct Gather {
     schema: SchemaRef,
     columns: Vec<TableColumn>,
-    /// Makes batches of one size, whatever size they come in; columns of the data are written as they come, since
-    /// their dictionaries would change.
+    /// Builds batches of a fixed size. Columns of the data are written in their original batches, because their
+    /// dictionaries would change otherwise.
     coalescer: Option<BatchCoalescer>,
 }
 
 impl Gather {
-    /// Gathers `n_at_once` rows into each record batch but the last; `keeps_dictionaries` tells whether the format can
-    /// have another dictionary in each batch.
+    /// Collects `n_at_once` rows into each record batch except the last; `keeps_dictionaries` says whether the format
+    /// allows a different dictionary in each batch.
     pub(super) fn new(layout: &TableLayout, n_at_once: usize, keeps_dictionaries: bool) -> Self {
         let mut fields: Vec<Arc<Field>> = Vec::new();
         if let Some(originals) = &layout.originals {
@@ -52,7 +52,7 @@ impl Gather {
         &self.schema
     }
 
-    /// Takes rows in, and hands every record batch that is full to `write`.
+    /// Adds rows, and passes every full record batch to `write`.
     pub(super) fn add(
         &mut self,
         batch: &Batch,
@@ -61,7 +61,7 @@ impl Gather {
         let whole = [RecordBatch::new_empty(Arc::new(Schema::empty()))];
         let pieces = match batch.originals.map(|originals| &originals.pieces) {
             Some(Pieces::Arrays(pieces)) => &pieces[..],
-            Some(Pieces::Text(_)) => return Err(io::Error::other("text was asked for, not columns with a type")),
+            Some(Pieces::Text(_)) => return Err(io::Error::other("text was requested, not typed columns")),
             None => &whole[..],
         };
         let mut first = 0;
@@ -81,7 +81,7 @@ impl Gather {
         Ok(())
     }
 
-    /// Rows from `first` on: the cells of the data in `piece`, then the new ones.
+    /// Rows starting at `first`: the cells of the data in `piece`, then the new ones.
     fn batch(&self, piece: &RecordBatch, batch: &Batch, first: usize, n_rows: usize) -> io::Result<RecordBatch> {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
         for (array, field) in piece.columns().iter().zip(self.schema.fields()) {
@@ -96,7 +96,7 @@ impl Gather {
         RecordBatch::try_new(self.schema.clone(), arrays).map_err(io::Error::other)
     }
 
-    /// The rows that are still held, if there are any.
+    /// The remaining rows, if any.
     pub(super) fn rest(&mut self) -> io::Result<Option<RecordBatch>> {
         let Some(coalescer) = &mut self.coalescer else {
             return Ok(None);

@@ -1,17 +1,17 @@
-//! Says which columns a table to be written has: numbers, labels, and columns of the data before them.
+//! The columns of an output table: numbers, labels, and the columns of the data before them.
 
 use crate::original::{OriginalSchema, Originals};
 
-/// A table of numbers, with or without a last column of labels: the plain kind of [`TableLayout`].
+/// A table of numbers, optionally with a last column of labels: the simple kind of [`TableLayout`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableColumns {
     /// Names of the columns of numbers; may be empty if there are labels.
     pub names: Vec<String>,
-    /// Name of a last column of labels, if there is one.
+    /// Name of the last column, if it contains labels.
     pub label: Option<String>,
 }
 
-/// A column to be written.
+/// An output column.
 ///
 /// ```
 /// use mixtura_io::{ColumnKind, TableColumn};
@@ -23,25 +23,25 @@ pub struct TableColumns {
 pub struct TableColumn {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// The kind of values.
     pub kind: ColumnKind,
-    /// Whether cells may be missing: empty in CSV, null in Parquet and Arrow.
+    /// Whether values may be missing: empty in CSV, null in Parquet and Arrow.
     pub is_optional: bool,
 }
 
-/// What a column to be written holds.
+/// The kind of values in an output column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Numbers in double precision.
     Number,
-    /// Labels, whole numbers from 0.
+    /// Labels, integers from 0.
     Label,
 }
 
-/// The columns of a table to be written.
+/// The columns of an output table.
 ///
-/// Columns of the data come first, as they are. A new column whose name one of them has already gets a number at its
-/// end, so that labels of labelled data are in `label_1`.
+/// Columns of the data come first, unchanged. If the name of a new column is already taken, a number is appended, so
+/// that for data with a column `label` the new labels are in `label_1`.
 ///
 /// ```
 /// use mixtura_io::{CellForm, Input, Originals, ReadOptions, TableColumn, TableLayout};
@@ -71,7 +71,7 @@ impl TableColumn {
         Self { name: name.into(), kind: ColumnKind::Label, is_optional: false }
     }
 
-    /// The same column, in which cells may be missing.
+    /// The same column, with missing values allowed.
     #[must_use]
     pub fn optional(self) -> Self {
         Self { is_optional: true, ..self }
@@ -79,12 +79,12 @@ impl TableColumn {
 }
 
 impl TableLayout {
-    /// A table of new columns only.
+    /// A table with new columns only.
     pub fn new(columns: Vec<TableColumn>) -> Self {
         Self { originals: None, columns }
     }
 
-    /// The same table after all columns of the data.
+    /// The same table, with all columns of the data before the new ones.
     #[must_use]
     pub fn keep(mut self, originals: &Originals) -> Self {
         let mut taken = originals.names();
@@ -104,7 +104,7 @@ impl TableLayout {
         originals.chain(self.columns.iter().map(|column| column.name.clone())).collect()
     }
 
-    /// Whether the table is nothing but one column of labels.
+    /// Whether the table consists of a single column of labels.
     pub(super) fn is_labels_alone(&self) -> bool {
         self.originals.is_none() && matches!(&self.columns[..], [column] if column.kind == ColumnKind::Label)
     }

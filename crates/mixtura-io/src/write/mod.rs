@@ -1,4 +1,4 @@
-//! Writes tables batch by batch, in the format that the output file's extension names.
+//! Writes tables batch by batch, in the format given by the file extension.
 
 mod arrow;
 mod batch;
@@ -27,14 +27,14 @@ use self::parquet::ParquetSink;
 use crate::original::{CellForm, OriginalRows};
 use crate::{AtomicFile, Error, input};
 
-/// The extensions of tables that can be written, for messages.
+/// The supported extensions, for messages.
 const KNOWN: &str = ".csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .arrows and .npy";
 
-/// Writes a table; a file appears, whole, when [`finish`](Self::finish) returns, and not before.
+/// Writes a table. The file appears, complete, when [`finish`](Self::finish) returns.
 ///
-/// A missing cell is empty in CSV and null in Parquet and Arrow. An NPY file has no names and cannot hold columns of
-/// the data; its labels become numbers like the others, NaN where they are missing, or, if there is nothing else, a
-/// one-dimensional array of integers, -1 where they are missing.
+/// A missing value is empty in CSV and null in Parquet and Arrow. An NPY file has no names and cannot store columns of
+/// the data. Its labels are converted to floating-point numbers, with NaN for missing values; if labels are the only
+/// column, the file is a one-dimensional array of integers, with -1 for missing values.
 ///
 /// ```
 /// use mixtura_io::{Cells, TableColumn, TableLayout, TableWriter};
@@ -61,7 +61,7 @@ enum Sink<'a> {
     Npy(NpySink),
 }
 
-/// Where text goes.
+/// The destination of text.
 enum Output<'a> {
     File(AtomicFile),
     Gzip(Box<GzEncoder<AtomicFile>>),
@@ -70,12 +70,12 @@ enum Output<'a> {
 }
 
 impl TableWriter<'static> {
-    /// Starts a file; its folder must exist.
+    /// Creates a file; its folder must exist.
     pub fn create(path: &Path, layout: impl Into<TableLayout>) -> Result<Self, Error> {
         let layout = layout.into();
         let extension = input::extension(path);
         let known = [".csv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather", ".arrows", ".npy"];
-        // A pipe or device needs no name that tells a format.
+        // A pipe or device does not need a known extension.
         let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         if !known.contains(&extension.as_str()) && !is_special {
             return Err(Error::Extension { file: path.display().to_string(), extension, known: KNOWN });
@@ -100,14 +100,14 @@ impl TableWriter<'static> {
 }
 
 impl<'a> TableWriter<'a> {
-    /// Starts CSV on any writer; `name` is what messages call it, such as `standard output`.
+    /// Writes CSV to any writer; `name` is its name in messages, such as `standard output`.
     pub fn csv(writer: impl Write + 'a, name: &str, layout: impl Into<TableLayout>) -> Result<Self, Error> {
         let layout = layout.into();
         let sink = Sink::Csv(Box::new(CsvSink::new(Output::Other(Box::new(writer)), &layout)));
         Ok(Self { sink, file: name.into(), layout })
     }
 
-    /// Appends rows, given one after another; for tables of numbers that are all there.
+    /// Appends rows in row-major order, for tables of numbers without missing values.
     pub fn write_rows(&mut self, values: &[f64]) -> Result<(), Error> {
         let n_columns = self.layout.columns.len();
         assert!(values.len().is_multiple_of(n_columns), "invariant: whole rows");
@@ -115,7 +115,7 @@ impl<'a> TableWriter<'a> {
         self.write(&Batch { originals: None, columns, n_rows: values.len() / n_columns })
     }
 
-    /// Appends rows of numbers, given one after another, with a label each; for tables with a last column of labels.
+    /// Appends rows of numbers in row-major order, each with a label, for tables with a last column of labels.
     pub fn write_labelled_rows(&mut self, values: &[f64], labels: &[u32]) -> Result<(), Error> {
         let step = self.layout.columns.len() - 1;
         assert_eq!(values.len(), labels.len() * step, "invariant: a label per row");
@@ -124,7 +124,7 @@ impl<'a> TableWriter<'a> {
         self.write(&Batch { originals: None, columns, n_rows: labels.len() })
     }
 
-    /// Appends rows, given column by column, after the cells of the data if the layout keeps them.
+    /// Appends rows given column by column, after the cells of the data if the layout keeps them.
     pub fn write_columns(&mut self, originals: Option<&OriginalRows>, columns: &[Cells<'_>]) -> Result<(), Error> {
         let n_rows = columns.first().map(Cells::len).or(originals.map(OriginalRows::n_rows)).unwrap_or(0);
         assert!(columns.iter().all(|cells| cells.len() == n_rows), "invariant: columns of one length");
@@ -152,7 +152,7 @@ impl<'a> TableWriter<'a> {
         written.map_err(|source| Error::Write { file: self.file.clone(), source })
     }
 
-    /// Writes what is still held back and puts the file in its place.
+    /// Writes the remaining rows and moves the file to its target.
     pub fn finish(self) -> Result<(), Error> {
         let finished = match self.sink {
             Sink::Csv(sink) => sink.finish().and_then(Output::finish),
@@ -167,7 +167,7 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// The form in which a table of some format takes the cells of the data; none, on standard output, is CSV.
+/// The form of the data's cells that the format of a path requires; `None`, for standard output, means CSV.
 ///
 /// ```
 /// use mixtura_io::{CellForm, cell_form};
@@ -190,7 +190,7 @@ impl Output<'_> {
         Ok(Self::Zstd(Box::new(encoder)))
     }
 
-    /// The file to be put in its place, if there is one.
+    /// The file to be committed, if there is one.
     fn finish(self) -> io::Result<Option<AtomicFile>> {
         match self {
             Self::File(file) => Ok(Some(file)),

@@ -9,15 +9,15 @@ use super::layout::TableLayout;
 
 /// Length of the whole header: a multiple of 64, with room for any shape.
 const HEADER_BYTES: usize = 128;
-/// Stands for a missing label where labels are integers; a component's number is never negative.
+/// Marks a missing label in an integer array; component numbers are never negative.
 const NO_LABEL: i64 = -1;
 
 pub(super) struct NpySink {
     file: AtomicFile,
-    /// Holds the values until their number is known, where the header cannot be mended later: in a pipe.
+    /// Buffers the values until their number is known, if the header cannot be updated later, as in a pipe.
     spool: Option<BufWriter<File>>,
     n_rows: u64,
-    /// Labels alone make a one-dimensional array of integers; otherwise the width.
+    /// The number of columns, or `None` for a one-dimensional array of integer labels.
     n_columns: Option<usize>,
 }
 

@@ -1,4 +1,5 @@
-//! Writes Parquet, with zstd: columns of the data in their own types, doubles for numbers, integers for labels.
+//! Writes Parquet with zstd compression: columns of the data in their own types, doubles for numbers, integers for
+//! labels.
 
 use std::io;
 
@@ -13,9 +14,9 @@ use super::batch::Batch;
 use super::gather::Gather;
 use super::layout::{ColumnKind, TableLayout};
 
-/// Rows of a row group: enough for readers to work side by side, few enough to hold in memory.
+/// Number of rows per row group: small enough for parallel readers and to hold in memory.
 const GROUP_ROWS: usize = 1 << 17;
-/// Rows gathered as columns before they are handed over.
+/// Number of rows collected before they are passed to the writer.
 const BATCH_ROWS: usize = 1 << 13;
 
 pub(super) struct ParquetSink {
@@ -29,7 +30,7 @@ impl ParquetSink {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_max_row_group_row_count(Some(GROUP_ROWS));
-        // Doubles hardly ever repeat; labels and most columns of the data do.
+        // Doubles rarely repeat, so a dictionary would not help; labels and most columns of the data do.
         for column in layout.columns.iter().filter(|column| column.kind == ColumnKind::Number) {
             let path = ColumnPath::new(vec![column.name.clone()]);
             properties = properties.set_column_dictionary_enabled(path, false);
@@ -51,7 +52,7 @@ impl ParquetSink {
     }
 }
 
-/// The system's own error, if there is one inside, so that a full disk is called a full disk.
+/// The underlying system error, if there is one, so that a full disk is reported as such.
 fn into_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! Puts cells of any type into CSV.
+//! Formats cells of any type as CSV.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, Float32Array, Float64Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 
-/// A column of an Arrow table that is written as text.
+/// A column of an Arrow table, to be written as text.
 pub(super) enum TextColumn<'a> {
     Double(&'a Float64Array),
     Single(&'a Float32Array),
@@ -42,7 +42,7 @@ impl<'a> TextColumn<'a> {
     }
 }
 
-/// Appends text, in quotes where it would else be read as something else: more cells, more lines, or a comment.
+/// Appends text, quoted if it would otherwise be read as several cells, several lines or a comment.
 pub(super) fn write_text(out: &mut Vec<u8>, text: &[u8]) {
     if !text.iter().any(|byte| b",\"\r\n".contains(byte)) && text.first() != Some(&b'#') {
         out.extend_from_slice(text);
@@ -58,12 +58,12 @@ pub(super) fn write_text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// Both forms have as few digits as identify the number; the exponent saves the zeros.
+/// Writes the shortest digits that identify the number, with an exponent if that avoids many zeros.
 pub(super) fn write_number(out: &mut Vec<u8>, value: f64) -> io::Result<()> {
     if is_long(value.abs()) { write!(out, "{value:e}") } else { write!(out, "{value}") }
 }
 
-/// The same in single precision, which takes fewer digits to identify.
+/// The same in single precision, which needs fewer digits.
 fn write_single(out: &mut Vec<u8>, value: f32) -> io::Result<()> {
     if is_long(f64::from(value.abs())) { write!(out, "{value:e}") } else { write!(out, "{value}") }
 }

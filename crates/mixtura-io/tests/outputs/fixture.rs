@@ -1,13 +1,13 @@
-//! Lists what a folder holds, and runs a test of this program again in a process of its own.
+//! Lists the contents of a folder, and runs a test of this program again in a separate process.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Tells a process that it is the one to be killed or limited, and where to write.
+/// Environment variable that tells a process that it is the one to be killed or limited, and where to write.
 const ROLE: &str = "MIXTURA_TEST_FILE";
 
-/// The names in a folder and in folders in it, sorted.
+/// The names in a folder and its subfolders, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

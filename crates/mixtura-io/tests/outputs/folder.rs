@@ -1,4 +1,4 @@
-//! Checks folders that appear whole.
+//! Checks that output folders are written atomically.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use tempfile::TempDir;
 
 use crate::fixture;
 
-/// The names in a folder but for the list of what was written.
+/// The names in a folder, except for the list of written files.
 fn names(folder: &Path) -> Vec<String> {
     fixture::names(folder).into_iter().filter(|name| !name.ends_with(".mixtura-files")).collect()
 }
 
-/// A folder for the folder that is written.
+/// The parent folder of the folder that is written.
 struct Place(TempDir);
 
 impl Place {
@@ -183,5 +183,8 @@ fn files_that_no_earlier_run_wrote_are_not_ours_whatever_they_are_called() {
     let folder = OutputFolder::create(&place.report()).unwrap();
     assert!(folder.refuse_foreign(&["index.html", "figures/a.svg", "runs.csv"]).is_ok());
     let error = folder.refuse_foreign(&["index.html", "summary.json"]).unwrap_err();
-    assert!(error.to_string().ends_with("summary.json: is there already, and no earlier run wrote it"), "{error}");
+    assert!(
+        error.to_string().ends_with("summary.json: already exists and was not written by an earlier run"),
+        "{error}"
+    );
 }

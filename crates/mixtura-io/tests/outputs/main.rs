@@ -1,4 +1,6 @@
-//! Checks output files and folders: whole or not at all, never over an input, and nothing left behind.
+//! Checks output files and folders: written atomically, never over an input, nothing left behind.
+
+#![allow(clippy::unwrap_used)] // also outside of test functions
 
 mod fixture;
 mod folder;

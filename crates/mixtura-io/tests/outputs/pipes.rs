@@ -1,4 +1,4 @@
-//! Checks outputs to pipes and to devices, which must be neither opened early nor waited for.
+//! Checks output to pipes and devices, which must not be opened early or block.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -19,12 +19,12 @@ fn pipe() -> (TempDir, PathBuf) {
 #[test]
 fn probing_a_pipe_neither_waits_for_its_reader_nor_ends_it() {
     let (_folder, path) = pipe();
-    // Without a reader: opening would wait for ever.
+    // Without a reader, opening would block forever.
     probe(&path).unwrap();
     let mut file = AtomicFile::create(&path).unwrap();
     file.write_all(b"held back").unwrap();
     drop(file);
-    // With a reader: it must not see an end before the result.
+    // A reader must not see the end of the stream before the result.
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| fs::read_to_string(&path).unwrap());
         probe(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Checks which paths count as one file, and which are refused before any work.
+//! Checks which paths refer to the same file, and which are rejected before any work.
 #![cfg(unix)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Checks that temporaries go away: at once, on request, or with the next run.
+//! Checks that temporaries are removed: immediately, on request, or by the next run.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,7 +8,7 @@ use mixtura_io::{AtomicFile, OutputFolder, probe, remove_temporaries, write_file
 
 use crate::fixture::{again, names, role};
 
-/// In the process that is killed: writes for ever. In the other: kills it.
+/// The child process writes forever; the parent kills it.
 #[cfg(unix)]
 #[test]
 fn a_killed_process_leaves_nothing_after_the_next_run() {
@@ -30,7 +30,7 @@ fn a_killed_process_leaves_nothing_after_the_next_run() {
     let of_the_child = names(folder.path());
     assert_eq!(of_the_child.len(), 3, "a file, and a folder with a file: {of_the_child:?}");
 
-    // The first time that this process looks into the folder.
+    // The first time that this process checks the folder.
     probe(&path).unwrap();
     assert_eq!(names(folder.path()), of_the_child, "what a living process writes is left alone");
 
@@ -83,7 +83,7 @@ fn a_file_size_limit_is_an_error_and_leaves_no_temporary() {
     assert_eq!(fs::read(&path).unwrap(), b"old");
 }
 
-/// In a process of its own, since it removes the temporaries of other tests as well.
+/// Runs in a separate process, because it also removes the temporaries of other tests.
 #[test]
 fn temporaries_are_removed_on_request_while_writers_are_active() {
     let Some(path) = role() else {

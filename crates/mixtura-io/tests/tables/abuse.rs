@@ -1,4 +1,4 @@
-//! Checks that files made to exhaust memory are refused before they do.
+//! Checks that files designed to exhaust memory are rejected in time.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,7 +13,7 @@ fn plain() -> ReadOptions {
     ReadOptions::default()
 }
 
-/// A packed text of more than the longest line, after some lines.
+/// A compressed text that exceeds the maximum line length after some lines.
 fn long_line(before: &str, unit: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(before.as_bytes()).unwrap();
@@ -30,7 +30,7 @@ fn one_endless_line_took_all_memory() {
     let rows = "x,y\n".to_owned() + &"1,2\n".repeat(20_000);
     assert_eq!(refuse(long_line(&rows, b"1")), "a.csv.gz: line 20002: longer than 64 MiB");
     assert_eq!(refuse(long_line("x,y\n1,2\n", b"1")), "a.csv.gz: line 3: longer than 64 MiB");
-    // A quote that is never closed makes one record of all lines after it.
+    // An unclosed quote turns all following lines into one record.
     let open = rows.clone() + "3,\"";
     assert_eq!(refuse(long_line(&open, b"1,2\n")), "a.csv.gz: line 20002: longer than 64 MiB");
 }
@@ -38,21 +38,21 @@ fn one_endless_line_took_all_memory() {
 #[test]
 fn a_header_of_commas_alone_made_a_list_of_cells() {
     let text = ",".repeat(10_000_000) + "\n1\n";
-    assert_eq!(refusal("a.csv", text, &plain()), "a.csv: 10000001 columns, at most 1048576 can be read");
+    assert_eq!(refusal("a.csv", text, &plain()), "a.csv: 10000001 columns; the maximum is 1048576");
     let text = format!("x,y\n1,2\n{}\n", ",".repeat(10_000_000));
     assert_eq!(refusal("a.csv", text, &plain()), "a.csv: row 2, line 3: 10000001 values, expected 2");
 }
 
 #[test]
 fn bytes_that_no_text_has_are_refused_at_once() {
-    let words = |line: usize| format!("a.csv: line {line}: a NUL byte; the file is not text");
+    let words = |line: usize| format!("a.csv: line {line}: NUL byte found; the file is not text");
     assert_eq!(refusal("a.csv", vec![0; 1000], &plain()), words(1));
     assert_eq!(refusal("a.csv", b"x,y\n1,2\n3,\0\n", &plain()), words(3));
     let mut late = b"x,y\n".to_vec();
     late.extend(b"1,2\n".repeat(500_000));
     late.extend(b"3,\0\n");
     assert_eq!(refusal("a.csv", &late, &plain()), words(500_002));
-    // Text of two bytes for each letter, without the mark that says so.
+    // UTF-16 text without a byte order mark.
     assert_eq!(refusal("a.csv", b"x\0,\0y\0\n\0", &plain()), words(1));
     assert!(refusal("a.csv.gz", gzip(vec![0; 1 << 20]), &plain()).ends_with("the file is not text"));
     #[cfg(target_os = "linux")]
@@ -65,8 +65,8 @@ fn bytes_that_no_text_has_are_refused_at_once() {
 #[test]
 fn more_rows_than_memory_are_refused_and_not_killed() {
     let options = ReadOptions { memory: Some(1 << 20), ..plain() };
-    let words = |name: &str| format!("{name}: the rows need more than the 1.0 MB of memory that are free");
-    // A small file that unpacks to 40 times the memory it may take.
+    let words = |name: &str| format!("{name}: the rows do not fit into the available memory (1.0 MB)");
+    // A small file that decompresses to 40 times the allowed memory.
     let bomb = gzip("x,y\n".to_owned() + &"1,2\n".repeat(2_500_000));
     assert!(bomb.len() < 1 << 18);
     assert_eq!(refusal("a.csv.gz", &bomb, &options), words("a.csv.gz"));
@@ -95,7 +95,7 @@ fn names_with_line_ends_are_read_however_long() {
 
 #[test]
 fn a_line_just_short_of_the_limit_is_read() {
-    // Beginning to look for the end of a record starts over only a few times, so this takes no time.
+    // The search for the end of a record restarts only a few times, so this is fast.
     let folder = Folder::new();
     let path = folder.path("a.csv");
     let mut file = BufWriter::new(File::create(&path).unwrap());

@@ -1,4 +1,4 @@
-//! Checks Arrow files and streams that pyarrow wrote (`data/make.py` makes them), and batches of any size.
+//! Checks Arrow files and streams written by pyarrow (with `data/make.py`), and batches of any size.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use mixtura_io::{ReadOptions, TableColumns, TableWriter};
 
 use crate::fixture::{Folder, all_rows, columns, read_path, refusal, shipped, strings};
 
-/// One table: in batches with zstd, in one batch as it is, and as a stream with lz4 and a dictionary
-/// of its own for each batch.
+/// The same table in batches with zstd, in one uncompressed batch, and as a stream with lz4 and a
+/// separate dictionary for each batch.
 const TYPES: [&str; 3] = ["types.arrow", "plain.arrow", "types.arrows"];
 
 const NUMBERS: [&str; 13] =
@@ -93,7 +93,7 @@ fn labels_may_be_text_or_numbers() {
         let options = ReadOptions { labels: Some(name.into()), ..columns(&["f64"]) };
         let (words, _) = message("plain.arrow", &options);
         assert!(words.starts_with(&format!("plain.arrow: column {name:?} has type {kind}")), "{words}");
-        assert!(words.ends_with(", not a type of numbers"), "{words}");
+        assert!(words.ends_with(", which is not numeric"), "{words}");
     }
 }
 
@@ -102,10 +102,10 @@ fn columns_without_numbers_are_never_dropped_in_silence() {
     for name in TYPES {
         let refuse = |options: &ReadOptions| message(name, options);
         let (words, hint) = refuse(&ReadOptions { strict: true, ..ReadOptions::default() });
-        assert_eq!(words, format!("{name}: column \"nothing\" has type Null, not a type of numbers"));
-        let expected = "pick columns of numbers with --columns: d32, d64, d256, code, code32, f16, f32, f64, i8, i16, i32, i64 and 6 more";
+        assert_eq!(words, format!("{name}: column \"nothing\" has type Null, which is not numeric"));
+        let expected = "select numeric columns with --columns: d32, d64, d256, code, code32, f16, f32, f64, i8, i16, i32, i64 and 6 more";
         assert_eq!(hint.unwrap(), expected);
-        let words = format!("{name}: column \"text\" has type Utf8, not a type of numbers");
+        let words = format!("{name}: column \"text\" has type Utf8, which is not numeric");
         assert_eq!(refuse(&columns(&["f64", "text"])).0, words);
         assert_eq!(refuse(&ReadOptions { weights: Some("text".into()), ..columns(&["f64"]) }).0, words);
         for (column, kind) in [
@@ -128,7 +128,7 @@ fn columns_go_by_name_or_number() {
     assert_eq!(all_rows(&table), [[1.0], [2.0], [3.0], [4.0]]);
     assert_eq!(table.rows.names(), ["x"]);
     assert_eq!(message("holes.arrow", &columns(&["q"])).0, "holes.arrow: no column \"q\"");
-    assert_eq!(message("holes.arrow", &columns(&["x", "1"])).0, "holes.arrow: column \"x\" is asked for twice");
+    assert_eq!(message("holes.arrow", &columns(&["x", "1"])).0, "holes.arrow: column \"x\" is selected twice");
 }
 
 #[test]
@@ -138,7 +138,8 @@ fn bad_cells_are_refused_with_their_place() {
         let words = |words: &str| format!("{name}: {words}");
         assert_eq!(message(&columns(&["x", "y"])), words("row 3, column \"y\": empty cell"));
         assert_eq!(message(&columns(&["x", "z"])), words("row 2, column \"z\": value NaN is not finite"));
-        let inexact = "row 4, column \"id\": value 9007199254740993 has no exact double-precision form";
+        let inexact =
+            "row 4, column \"id\": integer 9007199254740993 cannot be represented exactly in double precision";
         assert_eq!(message(&columns(&["x", "id"])), words(inexact));
         for column in ["y", "z"] {
             let options = ReadOptions { weights: Some(column.into()), ..columns(&["x"]) };
@@ -152,14 +153,14 @@ fn bad_cells_are_refused_with_their_place() {
 #[test]
 fn nothing_to_read_is_refused() {
     let plain = ReadOptions::default();
-    assert_eq!(message("norows.arrow", &plain).0, "norows.arrow: no rows of data");
+    assert_eq!(message("norows.arrow", &plain).0, "norows.arrow: no data rows");
     for name in ["a.arrow", "a.feather", "a.arrows"] {
         assert_eq!(refusal(name, "", &plain), format!("{name}: the file is empty"));
-        let words = format!("{name}: not a sound Arrow file: it does not begin as Arrow files do");
+        let words = format!("{name}: not a valid Arrow file: it does not start like an Arrow file");
         assert_eq!(refusal(name, "x,y\n1,2\n", &plain), words);
         assert_eq!(refusal(name, b"\xff\xff\xff\xff\0\0\0\0", &plain), words);
     }
-    let words = "a.feather: Feather version 1 is not read; write the table as version 2";
+    let words = "a.feather: Feather version 1 is not supported; save the table as version 2";
     assert_eq!(refusal("a.feather", b"FEA1\0\0\0\0rest", &plain), words);
 }
 
@@ -179,12 +180,12 @@ fn an_odd_end_of_a_stream_is_noticed() {
     let path = folder.write("a.arrows", &whole[..whole.len() - 8]);
     let table = read_path(&path, &columns(&["f64"])).unwrap();
     assert_eq!(table.rows.n_rows(), 5);
-    let notice = "the stream has no mark at its end; rows may be missing";
+    let notice = "the stream has no end marker; rows may be missing";
     assert_eq!(table.notices, [format!("{}: {notice}", path.display())]);
     let path = folder.write("a.arrows", [&whole[..], b"more"].concat());
     let table = read_path(&path, &columns(&["f64"])).unwrap();
     assert_eq!(table.rows.n_rows(), 5);
-    assert_eq!(table.notices, [format!("{}: 4 bytes after the table are not read", path.display())]);
+    assert_eq!(table.notices, [format!("{}: ignored 4 bytes after the table", path.display())]);
 }
 
 /// A batch of columns of different widths: row `i` is `i / 2`, `i mod 3 = 0`, `-i mod 1000`, `i mod 7`.
@@ -259,7 +260,7 @@ fn an_empty_cell_far_into_a_batch_is_found() {
     };
     let numbers: Float64Array = (0..40_000).map(|i| (i != 30_000).then_some(1.0)).collect();
     place_of(Arc::new(numbers));
-    // In a dictionary, a cell may be empty because its key is, or because the value is.
+    // In a dictionary column, a cell may be null because its key is null or because the value is.
     let values: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.0), None]));
     let keys = |i: i32| if i == 30_000 { None } else { Some(0) };
     place_of(Arc::new(DictionaryArray::<Int8Type>::new((0..40_000).map(keys).collect(), values.clone())));

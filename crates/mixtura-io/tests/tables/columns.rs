@@ -18,7 +18,7 @@ fn strict() -> ReadOptions {
 #[test]
 fn columns_without_numbers_are_left_out_with_a_notice() {
     let text = "name,x,city,day,nothing\nAnn,1,Oslo,2020-01-02,\nBob,2,Rome,2020-01-03,\n";
-    let notice = "a.csv: left out 4 columns without numbers: name, city, day, nothing";
+    let notice = "a.csv: left out 4 non-numeric columns: name, city, day, nothing";
     for text in [text.to_owned(), text.replace("Ann", "\"Ann\""), text.replace('\n', "\r\n")] {
         assert_eq!(noticed("a.csv", &text, &plain()), (vec![notice.to_owned()], vec![vec![1.0], vec![2.0]]));
         let words = "a.csv: row 1, line 2, column \"name\": value \"Ann\" is not a number";
@@ -27,7 +27,7 @@ fn columns_without_numbers_are_left_out_with_a_notice() {
         assert_eq!(refusal("a.csv", &text, &columns(&["x", "1"])), words);
         assert_eq!(rows("a.csv", &text, &columns(&["*"])), [[1.0], [2.0]]);
     }
-    let words = "a.csv: no column holds numbers: column \"name\" begins with \"Ann\"";
+    let words = "a.csv: no numeric columns: column \"name\" starts with \"Ann\"";
     assert_eq!(refusal("a.csv", text, &columns(&["[nc]*"])), words);
 }
 
@@ -44,22 +44,22 @@ fn columns_of_other_types_are_left_out_with_a_notice() {
         assert_eq!(all_rows(&table), [[1.0, 1.0], [2.0, 0.0]], "{name}");
         assert_eq!(table.used, [1, 4]);
         assert_eq!(table.file_columns, strings(&["name", "x", "day", "nothing", "flag"]));
-        assert!(table.notices[0].ends_with(": left out 3 columns without numbers: name, day, nothing"));
-        let words = format!("{name}: column \"name\" has type Utf8, not a type of numbers");
+        assert!(table.notices[0].ends_with(": left out 3 non-numeric columns: name, day, nothing"));
+        let words = format!("{name}: column \"name\" has type Utf8, which is not numeric");
         assert_eq!(refusal(name, &bytes, &strict()), words);
         assert_eq!(refusal(name, &bytes, &columns(&["name"])), words);
         let words = format!("{name}: row 1, column \"nothing\": empty cell");
         assert_eq!(refusal(name, &bytes, &columns(&["x", "nothing"])), words);
     }
     for (name, bytes) in columnar(&[("name", text)]) {
-        let words = format!("{name}: no column holds numbers: column \"name\" has type Utf8");
+        let words = format!("{name}: no numeric columns: column \"name\" has type Utf8");
         assert_eq!(refusal(name, &bytes, &plain()), words);
     }
     for bytes in numpy(&[vec![1.0, f64::NAN], vec![2.0, f64::NAN]]) {
         let (notices, rows) = noticed("a.npy", &bytes, &plain());
         assert_eq!(
             (notices, rows),
-            (vec!["a.npy: left out 1 column without numbers: 2".into()], vec![vec![1.0], vec![2.0]])
+            (vec!["a.npy: left out 1 non-numeric column: 2".into()], vec![vec![1.0], vec![2.0]])
         );
         assert_eq!(refusal("a.npy", &bytes, &strict()), "a.npy: row 1, column 2: value NaN is not finite");
     }
@@ -108,10 +108,10 @@ fn columns_are_picked_and_excluded_by_selectors() {
 #[test]
 fn columns_of_one_name_can_be_excluded() {
     let text = "a,b,a\n1,2,3\n";
-    assert_eq!(refusal("a.csv", text, &columns(&["*"])), "a.csv: the name \"a\" stands for columns 1 and 3");
+    assert_eq!(refusal("a.csv", text, &columns(&["*"])), "a.csv: columns 1 and 3 are both named \"a\"");
     let options = ReadOptions { exclude: strings(&["3"]), ..plain() };
     assert_eq!(rows("a.csv", text, &options), [[1.0, 2.0]]);
-    // Two columns of words may share a name: neither is read.
+    // Two text columns may share a name, because neither is read.
     assert_eq!(rows("a.csv", "a,b,a\nx,2,y\n", &plain()), [[2.0]]);
 }
 
@@ -129,7 +129,7 @@ fn decimal_commas_are_recognised_and_never_mixed() {
         let error = read_path(&folder.write("a.csv", text), options).unwrap_err();
         (folder.message(&error), error.hint().unwrap_or_default())
     };
-    // A thousand or one and a bit: nobody can tell.
+    // Ambiguous: a thousands separator or a decimal comma.
     let (words, hint) = refused("x;y\n1,234;2\n5,678;3\n", &plain());
     assert_eq!(words, "a.csv: row 1, line 2, column \"x\": value \"1,234\" is not a number");
     assert!(hint.contains("thousands"), "{hint}");
@@ -150,7 +150,7 @@ fn decimal_commas_are_recognised_and_never_mixed() {
 
 #[test]
 fn a_hundred_thousand_names_took_a_minute_to_find() {
-    // Each name was sought among all others: 10^10 comparisons. Found in a map, this takes no time.
+    // Each name used to be compared with all others: 10^10 comparisons. With a map this is fast.
     let n_columns = 100_000;
     let names: Vec<String> = (0..n_columns).map(|i| format!("column_{i}")).collect();
     let values: Vec<String> = (0..n_columns).map(|i| i.to_string()).collect();

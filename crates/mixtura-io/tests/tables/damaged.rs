@@ -1,4 +1,4 @@
-//! Checks that cut, flipped and lying files are refused cleanly: no panic, no memory taken on trust.
+//! Checks that truncated, corrupted and malicious files are rejected cleanly, without a panic or excessive memory.
 
 use std::fs;
 
@@ -65,10 +65,10 @@ fn a_parquet_footer_that_promises_too_many_rows_is_refused() {
             let length = (bytes.len() - 8 - footer) as u32;
             let end = bytes.len();
             bytes[end - 8..end - 4].copy_from_slice(&length.to_le_bytes());
-            // Only the counts of rows decide how much memory is taken; other fields may be ignored.
+            // Only the row counts determine the memory; other fields may be ignored.
             if let Err(error) = read_path(&folder.write("a.parquet", &bytes), &ReadOptions::default()) {
                 let words = folder.message(&error);
-                assert!(words.starts_with("a.parquet: not a sound Parquet file: "), "{words}");
+                assert!(words.starts_with("a.parquet: not a valid Parquet file: "), "{words}");
                 n_lies += 1;
             }
         }
@@ -98,7 +98,7 @@ fn a_cut_arrow_file_is_refused_wherever_it_is_cut() {
             file.set_len(n_bytes).unwrap();
             match read_path(&path, &all_columns(name)) {
                 Err(error) => assert!(folder.message(&error).starts_with("a.arrow: "), "{error}"),
-                // A stream may end after any message; that it has no mark at its end is said.
+                // A stream may end after any message; a missing end marker is reported.
                 Ok(table) => {
                     assert!(table.notices[0].ends_with("rows may be missing"), "{name} cut at {n_bytes}");
                     n_between += 1;
@@ -129,7 +129,7 @@ fn a_flipped_arrow_file_is_read_or_refused_but_never_panics() {
     }
 }
 
-/// Replaces a number wherever it stands at a multiple of 8 bytes; says how often.
+/// Replaces a number wherever it occurs at a multiple of 8 bytes; returns how often.
 fn replace_number(bytes: &mut [u8], old: i64, new: i64) -> usize {
     let (words, _) = bytes.as_chunks_mut::<8>();
     let found = words.iter_mut().filter(|word| **word == old.to_le_bytes());
@@ -148,21 +148,21 @@ fn an_arrow_batch_that_promises_too_much_is_refused() {
         // The batch and its column both say how many rows they have.
         assert_eq!(replace_number(&mut bytes, 77, 1 << 40), 2);
         let error = read_path(&folder.write(name, &bytes), &ReadOptions::default()).unwrap_err();
-        let words = "not a sound Arrow file: column \"x\" of a batch is too short for 1099511627776 rows";
+        let words = "not a valid Arrow file: column \"x\" of a batch is too short for 1099511627776 rows";
         assert_eq!(folder.message(&error), format!("{name}: {words}"));
         assert_eq!(replace_number(&mut bytes, 1 << 40, -1), 2);
         let error = read_path(&folder.write(name, &bytes), &ReadOptions::default()).unwrap_err();
-        assert_eq!(folder.message(&error), format!("{name}: not a sound Arrow file: a batch is said to have -1 rows"));
+        assert_eq!(folder.message(&error), format!("{name}: not a valid Arrow file: a batch claims to have -1 rows"));
     }
-    // Of 4 doubles, compressed, the 32 bytes become more than any memory holds.
+    // The size of 4 compressed doubles, 32 bytes, is changed to more than any memory.
     let whole = fs::read(shipped("packed.arrow")).unwrap();
     for promise in [1 << 50, i64::MAX, -2, 33] {
         let mut bytes = whole.clone();
         assert!(replace_number(&mut bytes, 32, promise) > 0);
         let error = read_path(&folder.write("a.arrow", &bytes), &columns(&["x"])).unwrap_err();
         let words = folder.message(&error);
-        assert!(words.starts_with("a.arrow: not a sound Arrow file: "), "{words}");
-        assert_eq!(words.contains("a compressed buffer is said to hold"), promise > 33, "{words}");
+        assert!(words.starts_with("a.arrow: not a valid Arrow file: "), "{words}");
+        assert_eq!(words.contains("a compressed buffer claims to contain"), promise > 33, "{words}");
     }
 }
 
@@ -180,7 +180,7 @@ fn an_arrow_footer_may_not_name_one_batch_many_times() {
     let (large, small) = (blocks.get(0).offset(), blocks.get(1).offset());
     assert_eq!(replace_number(&mut bytes, small, large), 1);
     let error = read_path(&folder.write("a.arrow", &bytes), &ReadOptions::default()).unwrap_err();
-    let words = "a.arrow: not a sound Arrow file: its footer names more messages than it has room for";
+    let words = "a.arrow: not a valid Arrow file: its footer lists more messages than fit into the file";
     assert_eq!(folder.message(&error), words);
 }
 

@@ -1,4 +1,4 @@
-//! Checks that no number is changed and no index fitted without a word.
+//! Checks that no number is changed silently, and that index columns cause a warning.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn plain() -> ReadOptions {
 
 #[test]
 fn whole_numbers_above_2_53_were_rounded_in_silence() {
-    let words = "a.csv: row 2, line 3, column \"id\": value 9007199254740993 has no exact double-precision form";
+    let words = "a.csv: row 2, line 3, column \"id\": integer 9007199254740993 cannot be represented exactly in double precision";
     for text in [
         "id,x\n1,2\n9007199254740993,3\n",
         "id,x\n1,2\n 9007199254740993 ,3\n",
@@ -35,7 +35,9 @@ fn whole_numbers_above_2_53_were_rounded_in_silence() {
 fn whole_numbers_of_decimal_types_were_rounded_in_silence() {
     let wide = Decimal128Array::from(vec![1i128, (1 << 53) + 1]).with_precision_and_scale(38, 0).unwrap();
     for (name, bytes) in columnar(&[("id", Arc::new(wide) as ArrayRef)]) {
-        let words = format!("{name}: row 2, column \"id\": value 9007199254740993 has no exact double-precision form");
+        let words = format!(
+            "{name}: row 2, column \"id\": integer 9007199254740993 cannot be represented exactly in double precision"
+        );
         assert_eq!(refusal(name, bytes, &plain()), words);
     }
 }
@@ -50,24 +52,23 @@ fn indexed(header: &str, first: i32) -> String {
 
 #[test]
 fn an_index_was_fitted_in_silence() {
-    let unnamed =
-        "a.csv: column 1 has no name and counts the rows: probably an index; leave it out with --exclude 'column 1'";
+    let unnamed = "a.csv: column 1 has no name and counts the rows and is probably an index; leave it out with --exclude 'column 1'";
     assert_eq!(noticed("a.csv", indexed(",x\n", 0), &plain()).0, [unnamed]);
-    let named = "a.csv: column \"id\" counts the rows: probably an index; leave it out with --exclude id";
+    let named = "a.csv: column \"id\" counts the rows and is probably an index; leave it out with --exclude id";
     for first in [0, 1, -4, 1000] {
         assert_eq!(noticed("a.csv", indexed("id,x\n", first), &plain()).0, [named]);
     }
     let quoted = indexed("id,x\n", 5).replace("5,", "\"5\",");
     assert_eq!(noticed("a.csv", quoted, &plain()).0, [named]);
     assert_eq!(noticed("a.csv.gz", gzip(indexed("id,x\n", 5)), &plain()).0, [named.replace("csv", "csv.gz")]);
-    // An index that was shuffled is still the column without a name.
+    // A shuffled index is still an unnamed column.
     let shuffled = indexed(",x\n", 0).replace("3,", "33,");
-    let words = "a.csv: column 1 has no name: probably an index; leave it out with --exclude 'column 1'";
+    let words = "a.csv: column 1 has no name and is probably an index; leave it out with --exclude 'column 1'";
     assert_eq!(noticed("a.csv", shuffled, &plain()).0, [words]);
 
     let table: Vec<Vec<f64>> = (0..10).map(|row| vec![f64::from(row), f64::from(row * row)]).collect();
     for bytes in numpy(&table) {
-        let words = "a.npy: column 1 counts the rows: probably an index; leave it out with --exclude 1";
+        let words = "a.npy: column 1 counts the rows and is probably an index; leave it out with --exclude 1";
         assert_eq!(noticed("a.npy", bytes, &plain()).0, [words]);
     }
     let counting: Vec<Option<f64>> = (0..10).map(|row| Some(f64::from(row))).collect();
@@ -79,7 +80,7 @@ fn an_index_was_fitted_in_silence() {
 
 #[test]
 fn an_index_is_not_seen_where_there_is_none() {
-    // Asked for, left out, too few rows, or not in steps of one.
+    // Requested, left out, too few rows, or not consecutive.
     assert!(noticed("a.csv", indexed("id,x\n", 0), &columns(&["id", "x"])).0.is_empty());
     let options = ReadOptions { exclude: vec!["1".into()], ..plain() };
     assert!(noticed("a.csv", indexed(",x\n", 0), &options).0.is_empty());

@@ -1,4 +1,4 @@
-//! Makes files in a folder of their own and reads them, for the other tests.
+//! Creates files in a separate folder and reads them, for the other tests.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use mixtura_io::{Error, Input, ReadOptions, Table, read};
 use tempfile::TempDir;
 
-/// A folder that goes away with its files.
+/// A temporary folder, deleted with its files.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -58,7 +58,7 @@ pub(crate) fn read_path(path: &Path, options: &ReadOptions) -> Result<Table, Err
     read(&Input::from(path), options)
 }
 
-/// Writes a file, reads it and gives its rows.
+/// Writes a file, reads it and returns its rows.
 pub(crate) fn rows(name: &str, bytes: impl AsRef<[u8]>, options: &ReadOptions) -> Vec<Vec<f64>> {
     let folder = Folder::new();
     all_rows(&read_path(&folder.write(name, bytes), options).unwrap())
@@ -68,7 +68,7 @@ pub(crate) fn all_rows(table: &Table) -> Vec<Vec<f64>> {
     (0..table.rows.n_rows()).map(|row| table.rows.row(row)).collect()
 }
 
-/// Writes a file, expects it to be refused and gives the message, without the folder.
+/// Writes a file, expects it to be rejected and returns the message, without the folder.
 pub(crate) fn refusal(name: &str, bytes: impl AsRef<[u8]>, options: &ReadOptions) -> String {
     let folder = Folder::new();
     let error = read_path(&folder.write(name, bytes), options).unwrap_err();

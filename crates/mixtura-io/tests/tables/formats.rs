@@ -1,4 +1,4 @@
-//! Checks how the format of a file is told, and texts that are written in unusual ways.
+//! Checks format detection, and unusual text files.
 
 use std::fs;
 use std::process::Command;
@@ -62,19 +62,19 @@ fn an_extension_that_lies_is_told() {
             "a.npy" => "NPY",
             _ => "Arrow",
         };
-        let words = format!("a.csv: the file is in the format {found}, not text as its name says");
+        let words = format!("a.csv: the file is in {found} format, not text as its extension says");
         assert_eq!(refusal("a.csv", &bytes, &plain()), words);
-        let words = format!("a.csv.gz: the file is in the format {found}, packed");
+        let words = format!("a.csv.gz: the file is a compressed {found} file");
         assert_eq!(refusal("a.csv.gz", gzip(&bytes), &plain()), words);
-        let words = format!("a.npy.zst: the file is in the format {found}, packed");
+        let words = format!("a.npy.zst: the file is a compressed {found} file");
         assert_eq!(refusal("a.npy.zst", zstandard(&bytes), &plain()), words);
     }
     let parquet = &everywhere()[0].1;
-    let words = "a.npy: the file is in the format Parquet, not NPY as its name says";
+    let words = "a.npy: the file is in Parquet format, not NPY as its extension says";
     assert_eq!(refusal("a.npy", parquet, &plain()), words);
-    let words = "a.csv: the file is a zip archive, such as .xlsx or .npz, not text as its name says";
+    let words = "a.csv: the file is a zip archive, such as .xlsx or .npz, not text as its extension says";
     assert_eq!(refusal("a.csv", b"PK\x03\x04rest", &plain()), words);
-    // Names of columns may begin like a format.
+    // Column names may start like the signature of a format.
     assert_eq!(rows("a.csv", "PAR1,PAR2\n1,2\n3,4\n", &plain()), ROWS);
 }
 
@@ -112,9 +112,9 @@ fn comments_are_passed_over() {
     }
     let headless = ReadOptions { has_header: false, ..plain() };
     assert_eq!(rows("a.csv", "# a,b\n1,2\n#\n3,4\n", &headless), ROWS);
-    // A row that begins with the mark is not lost without a word.
+    // A row that starts with # is not ignored silently.
     let notices = noticed("a.csv", "x,y\n1,2\n#7,8\n3,4\n", &plain()).0;
-    assert_eq!(notices, ["a.csv: left out 1 line among the rows that begin with #"]);
+    assert_eq!(notices, ["a.csv: ignored 1 line between the rows that start with #"]);
     // In a single column a comment is not an empty cell.
     assert_eq!(rows("a.csv", "x\n1\n# two\n3\n", &plain()), [[1.0], [3.0]]);
     assert_eq!(rows("a.csv", "x\n\"1\"\n# two\n3\n", &plain()), [[1.0], [3.0]]);
@@ -155,8 +155,8 @@ fn names_and_labels_that_are_not_utf_8_were_garbled() {
     let path = folder.write("a.csv", b"Gr\xf6\xdfe,B\xe9ta\n1,2\n3,4\n");
     let table = read_path(&path, &plain()).unwrap();
     assert_eq!(table.rows.names(), ["Größe", "Béta"]);
-    assert!(table.notices[0].ends_with(": the names of the columns are not UTF-8; they were read as Windows-1252"));
-    // Two labels that differ in such a letter only became one.
+    assert!(table.notices[0].ends_with(": the column names are not valid UTF-8 and were read as Windows-1252"));
+    // Two labels that differ only in such a letter were merged.
     let options = ReadOptions { labels: Some("kind".into()), ..plain() };
     for quote in ["", "\""] {
         let text = [b"x,kind\n1,", quote.as_bytes(), b"\xe9", quote.as_bytes(), b"\n2,\xe8\n"].concat();

@@ -1,4 +1,6 @@
-//! Checks whole files: what is read, what is refused and with which words, and what is written.
+//! Checks complete files: what is read, error messages, and what is written.
+
+#![allow(clippy::unwrap_used)] // also outside of test functions
 
 mod abuse;
 mod arrow;

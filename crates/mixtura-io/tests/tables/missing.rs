@@ -1,4 +1,4 @@
-//! Checks what becomes of rows with missing cells, in every format.
+//! Checks the handling of missing values in every format.
 
 use std::sync::Arc;
 
@@ -23,7 +23,11 @@ fn rows_with_missing_cells_can_be_left_out_of_text() {
                 let table = read_path(&folder.write(name, bytes), &skip()).unwrap();
                 assert_eq!(all_rows(&table), [[1.0, 2.0], [5.0, 6.0]], "{text:?}");
                 assert_eq!((table.skipped, table.n_rows_read), (vec![1, 3], 4));
-                assert!(table.notices[0].ends_with(": left out 2 of 4 rows with missing cells"), "{:?}", table.notices);
+                assert!(
+                    table.notices[0].ends_with(": skipped 2 of 4 rows because of missing values"),
+                    "{:?}",
+                    table.notices
+                );
             }
         }
     }
@@ -48,7 +52,7 @@ fn rows_with_missing_cells_can_be_left_out_of_binary_formats() {
     let table = [vec![1.0, 10.0], vec![f64::NAN, 20.0], vec![3.0, f64::NAN], vec![4.0, 40.0]];
     for bytes in numpy(&table) {
         let (notices, rows) = noticed("a.npy", &bytes, &skip());
-        assert_eq!(notices, ["a.npy: left out 2 of 4 rows with missing cells"]);
+        assert_eq!(notices, ["a.npy: skipped 2 of 4 rows because of missing values"]);
         assert_eq!(rows, [[1.0, 10.0], [4.0, 40.0]]);
         assert_eq!(refusal("a.npy", bytes, &ReadOptions::default()), "a.npy: row 2, column 1: value NaN is not finite");
     }
@@ -81,7 +85,7 @@ fn missing_weights_and_labels_leave_their_rows_out() {
         assert_eq!(all_rows(&table), [[0.0], [3.0]], "{name}");
         assert_eq!(table.rows.weights(), Some(&[1.0, 3.0][..]));
         assert_eq!(table.rows.labels(), Some(&[1, 0][..]));
-        // The label of a row that was left out is no label.
+        // The label of a skipped row does not count.
         assert_eq!(table.labels.unwrap().values, ["a", "b"]);
         assert_eq!(table.skipped, [1, 2, 4]);
     }
@@ -94,14 +98,14 @@ fn missing_weights_and_labels_leave_their_rows_out() {
 
 #[test]
 fn a_table_without_a_complete_row_is_refused() {
-    let words = "a.csv: all 2 rows have missing cells";
+    let words = "a.csv: all 2 rows have missing values";
     assert_eq!(refusal("a.csv", "x,y\n1,\n,2\n", &skip()), words);
     for (name, bytes) in columnar(&[("x", column(&[Some(1.0), None])), ("y", column(&[None, Some(2.0)]))]) {
-        assert_eq!(refusal(name, bytes, &skip()), format!("{name}: all 2 rows have missing cells"));
+        assert_eq!(refusal(name, bytes, &skip()), format!("{name}: all 2 rows have missing values"));
     }
 }
 
-/// A text whose column `y` has only empty cells for longer than anyone looks ahead.
+/// A text whose column `y` has only empty cells beyond the part that is examined.
 fn late(n_rows: usize, end: &str) -> String {
     format!("x,y\n{}{end}", "1.5,\n".repeat(n_rows))
 }
@@ -110,12 +114,12 @@ fn late(n_rows: usize, end: &str) -> String {
 fn a_column_that_begins_with_missing_cells_is_read_when_numbers_follow() {
     let (notices, rows) = noticed("a.csv", late(50_000, "2,7\n3,8\n"), &skip());
     assert_eq!(rows, [[2.0, 7.0], [3.0, 8.0]]);
-    assert_eq!(notices, ["a.csv: left out 50000 of 50002 rows with missing cells"]);
+    assert_eq!(notices, ["a.csv: skipped 50000 of 50002 rows because of missing values"]);
     let words = "a.csv: row 1, line 2, column \"y\": empty cell";
     assert_eq!(refusal("a.csv", late(50_000, "2,7\n"), &ReadOptions::default()), words);
     let words = "a.csv: row 50001, line 50002, column \"y\": value \"abc\" is not a number";
     assert_eq!(refusal("a.csv", late(50_000, "2,abc\n3,8\n"), &skip()), words);
-    // Without any number it stays out.
+    // Without any number, it is left out.
     let (notices, rows) = noticed("a.csv", late(50_000, "2,abc\n"), &skip());
-    assert_eq!((notices, rows.len()), (vec!["a.csv: left out 1 column without numbers: y".into()], 50_001));
+    assert_eq!((notices, rows.len()), (vec!["a.csv: left out 1 non-numeric column: y".into()], 50_001));
 }

@@ -1,4 +1,4 @@
-//! Checks NumPy arrays against files that NumPy wrote (`data/make.py` prints them).
+//! Checks NumPy arrays against files written by NumPy (printed by `data/make.py`).
 
 use mixtura_io::ReadOptions;
 
@@ -53,7 +53,7 @@ fn columns_weights_and_labels_go_by_number() {
         assert_eq!(all_rows(&read_path(&path, &columns(&["3", "2"])).unwrap())[1], [-1.0, 20.0]);
         let error = read_path(&path, &columns(&["x"])).unwrap_err();
         assert_eq!(folder.message(&error), r#"a.npy: no column "x""#);
-        assert_eq!(error.hint().unwrap(), "the columns have no names; ask for them by number, 1 to 3");
+        assert_eq!(error.hint().unwrap(), "the columns have no names; select them by position, 1 to 3");
     }
 }
 
@@ -70,7 +70,8 @@ fn bad_values_are_refused_with_their_place() {
         assert_eq!(refusal("a.npy", bytes, &plain()), "a.npy: row 2, column 2: value NaN is not finite");
         let integers: Vec<u8> = [1, 2, 3, (1i64 << 53) + 1].iter().flat_map(|value| value.to_le_bytes()).collect();
         let bytes = array("'<i8'", order, "(2, 2)", &integers);
-        let words = "a.npy: row 2, column 2: value 9007199254740993 has no exact double-precision form";
+        let words =
+            "a.npy: row 2, column 2: integer 9007199254740993 cannot be represented exactly in double precision";
         assert_eq!(refusal("a.npy", &bytes, &plain()), words);
         assert_eq!(rows("a.npy", &bytes, &columns(&["1"])).len(), 2, "a column that is not read does not matter");
     }
@@ -82,17 +83,17 @@ fn bad_values_are_refused_with_their_place() {
 #[test]
 fn other_arrays_are_refused() {
     let refuse = |descr, shape| refusal("a.npy", array(descr, "False", shape, &[0; 64]), &plain());
-    let words = "a.npy: an array of numbers with one or two dimensions is needed, this one has";
+    let words = "a.npy: expected a numeric array with one or two dimensions, but this one has";
     assert_eq!(refuse("'<f8'", "(2, 2, 2)"), format!("{words} 3 dimensions"));
     assert_eq!(refuse("'<f8'", "()"), format!("{words} 0 dimensions"));
     assert_eq!(refuse("'<c16'", "(2, 2)"), format!("{words} elements of type <c16"));
     assert_eq!(refuse("[('a', '<f8')]", "(2,)"), format!("{words} elements of type [('a', '<f8')]"));
-    assert_eq!(refuse("'<f8'", "(0, 3)"), "a.npy: no rows of data");
-    assert_eq!(refuse("'<f8'", "(3, 0)"), "a.npy: no columns of data");
+    assert_eq!(refuse("'<f8'", "(0, 3)"), "a.npy: no data rows");
+    assert_eq!(refuse("'<f8'", "(3, 0)"), "a.npy: no data columns");
     assert_eq!(refusal("a.npy", "", &plain()), "a.npy: the file is empty");
     assert_eq!(
         refusal("a.npy", "x,y\n1,2\n", &plain()),
-        "a.npy: not a sound NPY file: it does not begin as NumPy arrays do"
+        "a.npy: not a valid NPY file: it does not start like a NumPy array"
     );
 }
 
@@ -100,18 +101,18 @@ fn other_arrays_are_refused() {
 fn a_lying_header_is_refused_before_memory_is_taken() {
     let refuse = |shape| refusal("a.npy", array("'<f8'", "False", shape, &[0; 64]), &plain());
     let words =
-        |shape| format!("a.npy: not a sound NPY file: the header promises {shape} values, the file holds 64 bytes");
+        |shape| format!("a.npy: not a valid NPY file: the header says {shape} values, but the file has only 64 bytes");
     assert_eq!(refuse("(9, 1)"), words("9 × 1"));
     assert_eq!(refuse("(1000000000000, 1000)"), words("1000000000000 × 1000"));
     assert_eq!(refuse("(4294967296, 4294967296)"), words("4294967296 × 4294967296"));
     assert_eq!(refuse("(18446744073709551615, 2)"), words("18446744073709551615 × 2"));
     let mut long = C_F8.to_vec();
     long[6] = 2;
-    assert!(refusal("a.npy", long, &plain()).starts_with("a.npy: not a sound NPY file: its header is said to be"));
+    assert!(refusal("a.npy", long, &plain()).starts_with("a.npy: not a valid NPY file: its header claims to be"));
     let mut deep = array("'<f8'", "False", "(1,)", &[]);
     deep.splice(12.., std::iter::repeat_n(b'(', 60_000));
     deep[8..12].copy_from_slice(&60_000u32.to_le_bytes());
-    assert_eq!(refusal("a.npy", deep, &plain()), "a.npy: not a sound NPY file: header: no dictionary");
+    assert_eq!(refusal("a.npy", deep, &plain()), "a.npy: not a valid NPY file: header: no dictionary");
 }
 
 #[test]
@@ -119,5 +120,5 @@ fn bytes_after_the_array_are_noticed() {
     let folder = Folder::new();
     let path = folder.write("a.npy", array("'<f8'", "False", "(1, 1)", &doubles(&[1.0, 2.0])));
     let table = read_path(&path, &plain()).unwrap();
-    assert_eq!(table.notices, [format!("{}: 8 bytes after the array are not read", path.display())]);
+    assert_eq!(table.notices, [format!("{}: ignored 8 bytes after the array", path.display())]);
 }

@@ -1,4 +1,4 @@
-//! Checks that columns of the data come through as they are, from every format to every format.
+//! Checks that columns of the data are copied unchanged from every format to every format.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -166,8 +166,8 @@ fn an_npy_array_has_numbered_columns() {
 fn columns_of_the_data_are_refused_in_an_npy_array() {
     let folder = Folder::new();
     let error = keep(&folder.write("a.csv", "x\n1\n"), &folder.path("out.npy"), 1, 1).unwrap_err();
-    assert_eq!(folder.message(&error), "out.npy: an NPY array cannot hold the columns of the data");
-    assert_eq!(error.hint().as_deref(), Some("write .csv, .parquet or .arrow"));
+    assert_eq!(folder.message(&error), "out.npy: an NPY file cannot store the columns of the data");
+    assert_eq!(error.hint().as_deref(), Some("write a .csv, .parquet or .arrow file instead"));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_file_that_has_lost_rows_meanwhile_is_refused() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "x\n1\n2\n3\n");
     let error = keep(&path, &folder.path("out.csv"), 5, 2).unwrap_err();
-    assert_eq!(folder.message(&error), "a.csv: 3 rows, but 4 when it was read first");
+    assert_eq!(folder.message(&error), "a.csv: found 3 rows, but 4 on the first read");
     assert_eq!(folder.names(), ["a.csv"]);
 }
 

@@ -1,4 +1,4 @@
-//! Checks Parquet files that pyarrow wrote (`data/make.py` makes them).
+//! Checks Parquet files written by pyarrow (with `data/make.py`).
 
 use mixtura_io::ReadOptions;
 
@@ -60,18 +60,18 @@ fn labels_may_be_text_or_numbers() {
     }
     let options = ReadOptions { labels: Some("time".into()), ..columns(&["f64"]) };
     let (words, _) = message("types.parquet", &options);
-    assert_eq!(words, "types.parquet: column \"time\" has type Timestamp(µs), not a type of numbers");
+    assert_eq!(words, "types.parquet: column \"time\" has type Timestamp(µs), which is not numeric");
 }
 
 #[test]
 fn columns_without_numbers_are_never_dropped_in_silence() {
     let hint =
-        "pick columns of numbers with --columns: f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, flag and 1 more";
-    let words = "types.parquet: column \"text\" has type Utf8, not a type of numbers";
+        "select numeric columns with --columns: f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, flag and 1 more";
+    let words = "types.parquet: column \"text\" has type Utf8, which is not numeric";
     let strict = ReadOptions { strict: true, ..ReadOptions::default() };
     assert_eq!(message("types.parquet", &strict), (words.to_owned(), Some(hint.to_owned())));
     let table = read_path(&shipped("types.parquet"), &ReadOptions::default()).unwrap();
-    assert!(table.notices[0].ends_with(": left out 4 columns without numbers: text, category, time, list"));
+    assert!(table.notices[0].ends_with(": left out 4 non-numeric columns: text, category, time, list"));
     assert_eq!(message("types.parquet", &columns(&["f64", "text"])).0, words);
     let options = ReadOptions { weights: Some("text".into()), ..columns(&["f64"]) };
     assert_eq!(message("types.parquet", &options).0, words);
@@ -86,7 +86,7 @@ fn bad_cells_are_refused_with_their_place() {
     assert_eq!(message(&["x", "z"]), "holes.parquet: row 2, column \"z\": value NaN is not finite");
     assert_eq!(
         message(&["x", "id"]),
-        "holes.parquet: row 4, column \"id\": value 9007199254740993 has no exact double-precision form"
+        "holes.parquet: row 4, column \"id\": integer 9007199254740993 cannot be represented exactly in double precision"
     );
     assert_eq!(message(&["q"]), "holes.parquet: no column \"q\"");
     let options = ReadOptions { weights: Some("z".into()), ..columns(&["x"]) };
@@ -98,10 +98,10 @@ fn bad_cells_are_refused_with_their_place() {
 
 #[test]
 fn nothing_to_read_is_refused() {
-    assert_eq!(message("norows.parquet", &ReadOptions::default()).0, "norows.parquet: no rows of data");
+    assert_eq!(message("norows.parquet", &ReadOptions::default()).0, "norows.parquet: no data rows");
     let folder = Folder::new();
     let error = read_path(&folder.write("a.parquet", ""), &ReadOptions::default()).unwrap_err();
     assert_eq!(folder.message(&error), "a.parquet: the file is empty");
     let error = read_path(&folder.write("a.parquet", "x,y\n1,2\n"), &ReadOptions::default()).unwrap_err();
-    assert!(folder.message(&error).starts_with("a.parquet: not a sound Parquet file: "));
+    assert!(folder.message(&error).starts_with("a.parquet: not a valid Parquet file: "));
 }

@@ -1,4 +1,4 @@
-//! Checks CSV and its relatives.
+//! Checks CSV and other text files.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ fn usual_forms_are_read() {
     ] {
         assert_eq!(rows(name, text, &plain()), expected, "{name}");
         assert_eq!(rows(&format!("{name}.gz"), gzip(text.as_bytes()), &plain()), expected, "{name}.gz");
-        // Packed or not is seen from the bytes, not only from the name.
+        // Compression is detected from the bytes, not only from the extension.
         assert_eq!(rows(name, gzip(text.as_bytes()), &plain()), expected, "{name}, packed");
     }
 }
@@ -47,7 +47,7 @@ fn names_and_notices_come_with_the_rows() {
     assert!(table.notices.is_empty());
     let path = folder.write("b.csv", "1,2\n3,4\n");
     let table = read_path(&path, &plain()).unwrap();
-    assert_eq!(table.notices, [format!("{}: first line looks like data; use --no-header", path.display())]);
+    assert_eq!(table.notices, [format!("{}: the first line looks like data; use --no-header", path.display())]);
     let table = read_path(&path, &headless()).unwrap();
     assert!(table.rows.names().is_empty() && table.notices.is_empty());
     assert_eq!(all_rows(&table), [[1.0, 2.0], [3.0, 4.0]]);
@@ -61,8 +61,8 @@ fn columns_are_picked_by_name_and_number() {
     let options = ReadOptions { has_header: false, ..columns(&["3", "1"]) };
     assert_eq!(rows("a.csv", "1,one,10\n2,two,20", &options), [[10.0, 1.0], [20.0, 2.0]]);
     assert_eq!(refusal("a.csv", text, &columns(&["c"])), r#"a.csv: no column "c""#);
-    assert_eq!(refusal("a.csv", text, &columns(&["a", "a"])), r#"a.csv: column "a" is asked for twice"#);
-    assert_eq!(refusal("a.csv", "a,a\n1,2\n", &plain()), r#"a.csv: the name "a" stands for columns 1 and 2"#);
+    assert_eq!(refusal("a.csv", text, &columns(&["a", "a"])), r#"a.csv: column "a" is selected twice"#);
+    assert_eq!(refusal("a.csv", "a,a\n1,2\n", &plain()), r#"a.csv: columns 1 and 2 are both named "a""#);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn refusals_far_into_a_file_keep_their_place() {
 
 #[test]
 fn the_second_of_two_bad_cells_was_reported_with_a_wrong_row() {
-    // The second stands in the chunk that is parsed while the first is found.
+    // The second is in the chunk that is parsed while the first is found.
     let text = format!("x,y\n1,first\n{}1,second\n{}", "1.25,2.5\n".repeat(200_000), "1.25,2.5\n".repeat(200_000));
     let words = "a.csv: row 1, line 2, column \"y\": value \"first\" is not a number";
     assert_eq!(refusal("a.csv", &text, &plain()), words);
@@ -172,10 +172,10 @@ fn nothing_to_read_is_refused() {
     assert_eq!(refusal("a.csv", "\n\n", &plain()), "a.csv: the file is empty");
     assert_eq!(refusal("a.csv.gz", "", &plain()), "a.csv.gz: the file is empty");
     assert_eq!(refusal("a.csv.gz", gzip(b""), &plain()), "a.csv.gz: the file is empty");
-    assert_eq!(refusal("a.csv", "x,y\n", &plain()), "a.csv: no rows of data");
-    assert_eq!(refusal("a.csv", "x,y", &plain()), "a.csv: no rows of data");
+    assert_eq!(refusal("a.csv", "x,y\n", &plain()), "a.csv: no data rows");
+    assert_eq!(refusal("a.csv", "x,y", &plain()), "a.csv: no data rows");
     let options = ReadOptions { labels: Some("x".into()), ..plain() };
-    assert_eq!(refusal("a.csv", "x\n1\n", &options), "a.csv: no columns of data");
+    assert_eq!(refusal("a.csv", "x\n1\n", &options), "a.csv: no data columns");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn paths_that_cannot_be_read_are_named() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Shortest forms, long forms and quoted forms all come back to the same bits.
+    /// Short, long and quoted forms all preserve every bit.
     #[test]
     fn numbers_come_back_to_the_same_bits(
         values in prop::collection::vec(

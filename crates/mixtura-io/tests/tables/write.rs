@@ -1,4 +1,4 @@
-//! Checks written tables, and files that appear whole or not at all.
+//! Checks written tables and atomic files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -91,7 +91,7 @@ fn labels_alone_are_a_table() {
     assert_eq!(bytes[128..], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-/// Labels and probabilities, of which the second row has none.
+/// Labels and probabilities, missing in the second row.
 fn write_gaps(path: &Path) {
     let columns = vec![TableColumn::label("label").optional(), TableColumn::number("probability").optional()];
     let mut writer = TableWriter::create(path, TableLayout::new(columns)).unwrap();
@@ -137,7 +137,7 @@ fn a_missing_label_alone_is_neither_a_blank_line_nor_component_0() {
         writer.write_columns(None, &[Cells::OptionalLabels(&[Some(2), None])]).unwrap();
         writer.finish().unwrap();
     }
-    // A blank line would be passed over by readers, and all rows after it be one off.
+    // Readers would skip a blank line, and all following rows would be off by one.
     assert_eq!(fs::read_to_string(folder.path("a.csv")).unwrap(), "label\n2\n\"\"\n");
     assert_eq!(fs::read(folder.path("a.npy")).unwrap()[136..], (-1i64).to_le_bytes());
 }
@@ -201,7 +201,7 @@ fn targets_that_cannot_be_written_are_refused_before_any_work() {
     assert_eq!(folder.message(&error), r#"a.tsv: unknown extension ".tsv""#);
     assert_eq!(
         error.hint().unwrap(),
-        "known extensions are .csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .arrows and .npy"
+        "supported extensions are .csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .arrows and .npy"
     );
     let protected = folder.write("protected.csv", "old");
     let mut permissions = fs::metadata(&protected).unwrap().permissions();
@@ -212,7 +212,7 @@ fn targets_that_cannot_be_written_are_refused_before_any_work() {
 
 #[test]
 fn a_plain_name_goes_to_the_current_folder() {
-    // Only created, never committed: nothing appears.
+    // Created but not committed: nothing appears.
     assert!(AtomicFile::create(Path::new("mixtura-io-test.csv")).is_ok());
 }
 

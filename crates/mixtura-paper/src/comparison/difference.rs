@@ -1,28 +1,28 @@
-//! Measures how far the components of two mixtures are from each other.
+//! Measures the differences between the components of two mixtures.
 
 use mixtura::matching::matching;
 use mixtura::{FullGaussian, Mixture};
 use serde::{Deserialize, Serialize};
 
-/// How far two components are from each other.
+/// The difference between two components.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Of the weights, absolute.
+    /// Absolute difference of the weights.
     pub weight: f64,
-    /// Of the means: the Euclidean distance.
+    /// Euclidean distance of the means.
     pub mean: f64,
-    /// Of the covariances: the Frobenius norm.
+    /// Frobenius norm of the difference of the covariances.
     pub covariance: f64,
 }
 
-/// How far SEM's components are from EM's after the same number of rounds.
+/// The differences between SEM's and EM's components after the same number of rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundDifferences {
-    /// From the component of the same number, as in the paper.
+    /// Compared with the component of the same number, as in the paper.
     pub unmatched: Vec<Difference>,
-    /// From the component of SEM that it is matched with, all distances together being least.
+    /// Compared with the matched component of SEM, in the assignment of smallest total distance.
     pub matched: Vec<Difference>,
-    /// For each component of EM its partner.
+    /// For each component of EM, its match.
     pub partners: Vec<usize>,
 }
 
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(found.partners, [0, 1]);
         assert_eq!(found.unmatched[0], Difference { weight: 0.0, mean: 5.0, covariance: 0.0 });
         assert!((found.unmatched[1].covariance - 2f64.sqrt()).abs() < 1e-15);
-        // Components that changed places: unmatched they are far, matched near.
+        // Swapped components: far apart by number, close when matched.
         sem = Mixture::new(
             vec![0.7, 0.3],
             FullGaussian::new(2, vec![9.0, 9.0, 0.0, 0.0], vec![4.0, 0.0, 0.0, 4.0, 1.0, 0.0, 0.0, 1.0]).unwrap(),

@@ -1,4 +1,4 @@
-//! Condenses the runs of one start into what is shown and kept of them.
+//! Condenses the runs of one start into the statistics that are shown and stored.
 
 use mixtura::{FullGaussian, Mixture};
 use serde::{Deserialize, Serialize};
@@ -6,65 +6,65 @@ use serde::{Deserialize, Serialize};
 use super::{BoundRound, Difference, RoundDifferences, StartResult, Trace};
 use crate::Quantiles;
 
-/// What the runs of one start came to. Likelihoods are means in nats per row, in the data's own units.
+/// Statistics of the runs of one start. Log-likelihoods are in nats per row, in the units of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartDigest {
-    /// EM's model after each round, the start first.
+    /// Log-likelihood of EM's model after each round, beginning with the start.
     pub em: Vec<f64>,
-    /// SEM's models after each round, over the runs.
+    /// Log-likelihoods of SEM's models after each round, over the runs.
     pub sem: Vec<Quantiles>,
-    /// The same, less EM's after the same round.
+    /// The same, minus EM's after the same round.
     pub gap: Vec<Quantiles>,
-    /// EM's last model, in the units that were compared in.
+    /// EM's last model, in the units of the comparison.
     pub em_model: Mixture<FullGaussian>,
-    /// Its likelihood.
+    /// Its log-likelihood.
     pub em_answer: f64,
-    /// What each run of SEM answered.
+    /// Log-likelihood of the result of each SEM run.
     pub sem_answers: Vec<f64>,
-    /// Median seconds of a round of EM.
+    /// Median seconds per EM round.
     pub em_seconds: f64,
-    /// Median seconds of a round of SEM.
+    /// Median seconds per SEM round.
     pub sem_seconds: f64,
-    /// How often components had to be repaired.
+    /// Number of rounds with repairs.
     pub repairs: Repairs,
-    /// Differences from the component of the same number.
+    /// Differences between components of the same number.
     pub unmatched: Differences,
-    /// Differences from the component it is matched with.
+    /// Differences between matched components.
     pub matched: Differences,
-    /// For some runs of SEM each round beside the theorems.
+    /// Each round of some SEM runs, compared with the bounds.
     pub bounds: Vec<Vec<BoundRound>>,
 }
 
-/// In how many rounds components had to be repaired, or their variances raised to the floor.
+/// Number of rounds in which components were repaired, or variances raised to the floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repairs {
-    /// Rounds of EM with a repair.
+    /// EM rounds with a repair.
     pub em_repaired: usize,
-    /// Rounds of EM with a clipping.
+    /// EM rounds with a variance raised to the floor.
     pub em_clipped: usize,
-    /// Rounds of EM.
+    /// EM rounds.
     pub em_rounds: usize,
-    /// Rounds of SEM with a repair.
+    /// SEM rounds with a repair.
     pub sem_repaired: usize,
-    /// Rounds of SEM with a clipping.
+    /// SEM rounds with a variance raised to the floor.
     pub sem_clipped: usize,
-    /// Rounds of SEM.
+    /// SEM rounds.
     pub sem_rounds: usize,
 }
 
-/// For each round from 0 on, and each component, the differences over the runs.
+/// The differences over the runs, for each round from 0 and each component.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Differences {
-    /// Of the weights.
+    /// Of weights.
     pub weight: Vec<Vec<Quantiles>>,
-    /// Of the means: Euclidean.
+    /// Of means, as Euclidean distance.
     pub mean: Vec<Vec<Quantiles>>,
-    /// Of the covariances: Frobenius.
+    /// Of covariances, as Frobenius norm.
     pub covariance: Vec<Vec<Quantiles>>,
 }
 
 impl StartDigest {
-    /// Condenses a start; `ln_volume` is added to likelihoods.
+    /// Condenses a start; `ln_volume` is added to log-likelihoods.
     pub fn of(start: &StartResult, ln_volume: f64) -> Self {
         let n_models = start.em.ln_likelihoods.len();
         let over_runs = |of: &dyn Fn(f64, usize) -> f64| -> Vec<Quantiles> {
@@ -111,7 +111,7 @@ impl Repairs {
         }
     }
 
-    /// Those of both.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -124,11 +124,11 @@ impl Repairs {
         }
     }
 
-    /// In a sentence.
+    /// The numbers in a sentence.
     pub fn sentence(&self) -> String {
         format!(
-            "Components were repaired in {} of {} rounds of EM and in {} of {} of SEM; variances were raised to the \
-             floor in {} and {}.",
+            "Components were repaired in {} of {} EM rounds and in {} of {} SEM rounds; variances were raised to the \
+             floor in {} and {} rounds.",
             self.em_repaired, self.em_rounds, self.sem_repaired, self.sem_rounds, self.em_clipped, self.sem_clipped
         )
     }

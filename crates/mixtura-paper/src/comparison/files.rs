@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{StartResult, Trace};
 use crate::Quantiles;
 
-/// The curves of a comparison as CSV, start by start. Starts, runs and components are counted from 0, rounds
-/// too: round 0 is the start.
+/// The curves of a comparison as CSV, start by start. Starts, runs, components and rounds are counted from 0;
+/// round 0 is the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Files {
     ln_volume: f64,
@@ -17,7 +17,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// No starts yet; `ln_volume` is added to likelihoods.
+    /// Creates files without starts; `ln_volume` is added to log-likelihoods.
     pub fn new(ln_volume: f64) -> Self {
         Self {
             ln_volume,
@@ -32,7 +32,7 @@ impl Files {
         }
     }
 
-    /// Each file's name and text.
+    /// Name and text of each file.
     pub fn all(&self) -> [(&'static str, &str); 4] {
         [
             ("likelihood.csv", &self.likelihood),
@@ -53,7 +53,7 @@ impl Files {
         self.add_bounds(number, start);
     }
 
-    /// Five numbers over the runs of SEM for each round.
+    /// The five-number summary over the SEM runs, for each round.
     fn add_likelihood(&mut self, number: u64, start: &StartResult) {
         for (round, em) in start.em.ln_likelihoods.iter().enumerate() {
             let five = Quantiles::of(start.sem.iter().map(|trace| trace.ln_likelihoods[round] + self.ln_volume));
@@ -80,7 +80,7 @@ impl Files {
         }
     }
 
-    /// How far SEM's components are from EM's after each round.
+    /// The differences between SEM's and EM's components after each round.
     fn add_differences(&mut self, number: u64, start: &StartResult) {
         for (run, rounds) in start.differences.iter().enumerate() {
             for (round, all) in rounds.iter().enumerate() {
@@ -98,7 +98,7 @@ impl Files {
         }
     }
 
-    /// Single updates beside the theorems; a bound is empty where there is none.
+    /// Single updates compared with the bounds; cells are empty where there is no bound.
     fn add_bounds(&mut self, number: u64, start: &StartResult) {
         let some = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
         for (run, rounds) in start.bounds.iter().enumerate() {
@@ -124,5 +124,5 @@ impl Files {
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
-    writeln!(text, "{line}").expect("invariant: text can be written to");
+    writeln!(text, "{line}").expect("invariant: writing to a string cannot fail");
 }

@@ -18,16 +18,15 @@ pub use publication::Publication;
 pub use run::{BoundRound, StartResult, Trace};
 pub use summary::{Outcome, Summary};
 
-use mixtura::driver::Quiet;
-use mixtura::family::Floor;
-use mixtura::pass::{Source, Threads};
-use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Start};
+use mixtura::driver::Problem;
+use mixtura::sweep::Threads;
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Source, Start};
 use serde::Serialize;
 
 use self::progress::Meter;
 use self::run::Runner;
 
-/// What is compared, and how often.
+/// The plan of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// K.
@@ -36,22 +35,22 @@ pub struct Plan {
     pub starts: u64,
     /// Runs of SEM from each start, at least 1.
     pub runs: u64,
-    /// How many of them are compared with EM's update and the theorems' bounds in each round.
+    /// Number of these runs that are compared with EM's update and the bounds in every round.
     pub bound_runs: u64,
-    /// From how many starts.
+    /// Number of starts for which this is done.
     pub bound_starts: u64,
     /// Rounds of each run, at least 1.
     pub rounds: u64,
-    /// Where the starts come from.
+    /// How the starts are chosen.
     #[serde(skip)]
     pub start: Start<FullGaussian>,
-    /// Seed of all random draws.
+    /// Random seed.
     pub seed: u64,
-    /// Least variance in units of the squared robust column scale.
+    /// Variance floor, in units of the squared robust column scale.
     pub regularization: f64,
-    /// With which all statements of the theorems hold at once in a round.
+    /// Confidence that all bounds of a round hold simultaneously.
     pub confidence: f64,
-    /// Log-likelihoods that differ by less, in nats per row, count as equal.
+    /// Log-likelihoods count as equal if they differ by less than this, in nats per row.
     pub equal_within: f64,
 }
 
@@ -73,25 +72,25 @@ impl Default for Plan {
     }
 }
 
-/// What a comparison found.
+/// The results of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What was asked for.
+    /// The plan.
     pub plan: Plan,
     /// N.
     pub n_rows: usize,
     /// D.
     pub n_columns: usize,
-    /// Δ_d, in the units that were compared in.
+    /// Δ_d, in the units of the comparison.
     pub spread: Vec<f64>,
-    /// Threads that it ran on.
+    /// Number of threads.
     pub n_threads: usize,
-    /// What came of each start. Fewer than asked for if it was stopped.
+    /// The results of each start; fewer than planned if the comparison was stopped.
     pub starts: Vec<StartDigest>,
 }
 
 impl Plan {
-    /// Refuses what cannot be compared.
+    /// Validates the plan.
     pub fn check(&self) -> Result<(), Error> {
         let counts = [("starts", self.starts), ("runs", self.runs), ("rounds", self.rounds)];
         for (option, value) in counts {
@@ -108,69 +107,66 @@ impl Plan {
 
     /// Exactly `rounds` rounds of an algorithm.
     fn options(&self, algorithm: Algorithm) -> Options {
-        Options {
-            algorithm,
-            rounds: self.rounds,
-            tolerance: 0.0,
-            seed: self.seed,
-            regularization: self.regularization,
-            ..Options::default()
-        }
+        Options::default()
+            .algorithm(algorithm)
+            .rounds(self.rounds)
+            .tolerance(0.0)
+            .seed(self.seed)
+            .regularization(self.regularization)
     }
 
     /// The model that a start gives both algorithms.
-    fn initial(&self, engine: &Threads<'_, FullGaussian>, start: u64) -> Result<Mixture<FullGaussian>, Error> {
-        // The seed of a start is its own, so that start 3 of five is start 3 of thirty.
-        let options = Options { rounds: 0, seed: self.seed.wrapping_add(start), ..self.options(Algorithm::Em) };
-        Ok(mixtura::fit(engine, self.n_components, &self.start, &options, &Quiet)?.model)
+    fn initial(&self, source: &Source<Threads<'_>>, start: u64) -> Result<Mixture<FullGaussian>, Error> {
+        // Each start has its own seed, so that start 3 of five equals start 3 of thirty.
+        let options = self.options(Algorithm::Em).seed(self.seed.wrapping_add(start));
+        Problem::new(source, self.n_components, self.start.clone(), options)?.first_model(0)
     }
 }
 
-/// Compares start by start.
+/// Runs a comparison start by start.
 pub struct Comparer<'a> {
     rows: &'a Rows<'a>,
-    engine: Threads<'a, FullGaussian>,
+    source: Source<Threads<'a>>,
     plan: &'a Plan,
-    floor: Floor,
     meter: Meter<'a>,
 }
 
 impl<'a> Comparer<'a> {
-    /// Looks at the rows once.
+    /// Prepares a comparison, with one pass over the rows.
     pub fn new(rows: &'a Rows<'a>, plan: &'a Plan, watcher: &'a dyn Watcher) -> Result<Self, Error> {
         plan.check()?;
-        let engine = Threads::new(rows)?.with_stop(|| watcher.is_stopped());
-        if plan.bound_runs > 0 && engine.is_weighted() {
+        let source = Source::new(Threads::new(rows).with_stop(|| watcher.is_stopped()))?;
+        if plan.bound_runs > 0 && source.summary().weighted {
             return Err(Error::Weighted { what: "bounds" });
         }
-        let floor = Floor::new(engine.summary(), plan.regularization, 0.0);
-        Ok(Self { rows, engine, plan, floor, meter: Meter::new(plan, watcher) })
+        Ok(Self { rows, source, plan, meter: Meter::new(plan, watcher) })
     }
 
-    /// Both algorithms from one start, counted from 0; nothing if stopped.
+    /// Runs both algorithms from one start, counted from 0; `None` if stopped.
     pub fn start(&self, start: u64) -> Result<Option<StartResult>, Error> {
-        let Self { engine, plan, floor, meter, .. } = self;
-        let run = || Runner { engine, plan, floor, meter, start }.run(&self.plan.initial(engine, start)?);
+        let Self { source, plan, meter, .. } = self;
+        let run = || Runner { source, plan, meter, start }.run(&self.plan.initial(source, start)?);
         match run() {
-            // A start that was stopped anywhere on its way was not finished.
+            // A start that was stopped at any point is not finished.
             Err(Error::Interrupted) => Ok(None),
             other => other,
         }
     }
 
-    /// Says that a start is known already, for the sake of the time left.
+    /// Marks a start as already done, for the estimate of the time left.
     pub fn skip(&self, start: u64) {
         self.meter.skip_start(self.plan, start);
     }
 
-    /// What is added to likelihoods: ln of the volume that a unit of the compared units has in the data's.
+    /// The constant added to log-likelihoods: the logarithm of the volume factor between the units of the comparison
+    /// and those of the data.
     pub fn ln_volume(&self) -> f64 {
         self.rows.normalization().map_or(0.0, mixtura::rows::Normalization::ln_volume)
     }
 
-    /// All starts together.
+    /// The results of all starts.
     pub fn comparison(&self, starts: Vec<StartDigest>) -> Comparison {
-        let summary = self.engine.summary();
+        let summary = self.source.summary();
         Comparison {
             plan: self.plan.clone(),
             n_rows: self.rows.n_rows(),
@@ -182,12 +178,12 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// Runs both algorithms from all starts, and shows each to `each` with all its runs. Ends early, with the
-/// starts that are done, if the watcher says so.
+/// Runs both algorithms from all starts, and passes each start with all its runs to `each`. Ends early, with the
+/// finished starts, if the watcher requests it.
 ///
-/// Time: for each start `rounds` rounds of EM and `runs · rounds` of SEM, and for each of its `bound_runs`
-/// as many measurements of the theorems' quantities, about three rounds of EM each. All but the times is the
-/// same for any number of threads.
+/// Time per start: `rounds` rounds of EM and `runs · rounds` rounds of SEM, and for each of the `bound_runs` one
+/// measurement of the theorems' quantities per round, each as long as about three rounds of EM. Everything except
+/// the times is the same for any number of threads.
 pub fn compare(
     rows: &Rows<'_>,
     plan: &Plan,

@@ -1,34 +1,34 @@
-//! Shows a comparison on a page: findings, figures to look into, tables, and how to repeat it.
+//! The HTML report of a comparison: findings, interactive figures, tables, and how to repeat it.
 
 use mixtura_report::{Axis, Block, Choice, Figure, Finding, Mark, Page, Section, Series, Table, Tone};
 
 use super::{BoundRound, Comparison, Differences, Outcome, StartDigest, Summary};
 use crate::Quantiles;
 
-/// Components that have a figure of their own, at most.
+/// Maximum number of components with separate figures.
 const MOST_COMPONENTS: usize = 12;
-/// Starts that have figures of their own, at most.
+/// Maximum number of starts with separate figures.
 const MOST_STARTS: usize = 6;
-/// Colours of the two algorithms, and of what a theorem says.
+/// Colours of the two algorithms and of theoretical values.
 const EM: usize = 1;
 const SEM: usize = 0;
 const BOUND: usize = 6;
 const TYPICAL: usize = 2;
 
-/// What a page cannot know by itself.
+/// Texts of the report that do not follow from the comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageSettings {
-    /// The heading.
+    /// Title.
     pub title: String,
-    /// What the data are, in a line.
+    /// Description of the data in one line.
     pub data: String,
-    /// In which units differences are: "the data's own units", say.
+    /// Units of the differences, such as "data units".
     pub units: String,
-    /// How to repeat it: the command, version and seed.
+    /// How to repeat it: command, version and seed.
     pub footer: String,
 }
 
-/// The page of a comparison.
+/// The report of a comparison.
 pub fn page(comparison: &Comparison, summary: &Summary, settings: &PageSettings) -> Page {
     let mut sections =
         vec![likelihoods(comparison, summary, Sign::Plain), differences(comparison, summary, &settings.units)];
@@ -54,15 +54,15 @@ fn findings(comparison: &Comparison, summary: &Summary) -> Vec<Finding> {
     let good = |is_good: bool| if is_good { Tone::Good } else { Tone::Caution };
     let speedup = summary.time.speedup;
     let mut findings = vec![
-        finding(format!("{speedup:.2}×"), "as fast: rounds of SEM beside rounds of EM", good(speedup > 1.0)),
+        finding(format!("{speedup:.2}×"), "speedup per round: time of EM divided by time of SEM", good(speedup > 1.0)),
         finding(
             format!("{} / {} / {}", outcomes.better, outcomes.equal, outcomes.worse),
-            &format!("of {n_starts} starts: SEM ended better / equal / worse"),
+            &format!("of {n_starts} starts: SEM ended better / equal / worse than EM"),
             good(outcomes.worse == 0),
         ),
         finding(
             format!("{:.3} %", 100.0 * summary.last_difference.matched.mean / summary.gamma_mean),
-            "largest difference of a mean after the last round, of the largest possible (matched)",
+            "largest difference of means after the last round, relative to the largest possible (matched components)",
             Tone::Neutral,
         ),
     ];
@@ -70,19 +70,19 @@ fn findings(comparison: &Comparison, summary: &Summary) -> Vec<Finding> {
         let held = 100.0 * bounds.held as f64 / bounds.statements as f64;
         findings.push(finding(
             format!("{held:.2} %"),
-            "of the theorems' statements about single updates held",
+            "of the theoretical bounds on single updates held",
             good(bounds.held == bounds.statements),
         ));
     }
     findings
 }
 
-/// The first so many whole numbers, as places.
+/// Consecutive integers, as positions.
 fn numbers(from: usize, n: usize) -> Vec<f64> {
     (from..from + n).map(|round| round as f64).collect()
 }
 
-/// One option for each start that is shown.
+/// A choice with one option per start shown.
 fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartDigest) -> Vec<Block>) -> Block {
     let option = |number: usize| (format!("{}", number + 1), blocks(number, &comparison.starts[number]));
     Block::Choice(Choice {
@@ -91,7 +91,7 @@ fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartDigest) -> Vec
     })
 }
 
-/// The starts that are shown: all, or of many the first and those from the lowest to the highest outcome.
+/// The starts to show: all, or if there are many, the first and a selection from the lowest to the highest result.
 fn shown(starts: &[StartDigest]) -> Vec<usize> {
     if starts.len() <= MOST_STARTS {
         return (0..starts.len()).collect();
@@ -107,21 +107,19 @@ fn shown(starts: &[StartDigest]) -> Vec<usize> {
     shown
 }
 
-/// Which way up likelihoods are drawn.
+/// The sign of the likelihoods in figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// As they are: up is better.
+    /// Log-likelihoods: higher is better.
     Plain,
-    /// Their negatives, as in the paper: down is better.
+    /// Negative log-likelihoods, as in the paper: lower is better.
     Negative,
 }
 
 pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary, sign: Sign) -> Section {
     let mut table = Table {
-        caption: "Log-likelihood of the answers, nats per row: EM's last model, SEM's average".into(),
-        heading: ["start", "EM", "SEM median", "SEM least", "SEM greatest", "median − EM", "SEM is"]
-            .map(Into::into)
-            .into(),
+        caption: "Final log-likelihood, nats per row: EM's last model, SEM's average".into(),
+        heading: ["start", "EM", "SEM median", "SEM min", "SEM max", "median − EM", "SEM is"].map(Into::into).into(),
         rows: Vec::new(),
     };
     for (number, start) in summary.starts.iter().enumerate() {
@@ -140,16 +138,16 @@ pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary, sign: Sign
             outcome.into(),
         ]);
     }
-    let text = "Both algorithms start from the same model. The dark line is the median over SEM's runs, the bands \
-                reach from quartile to quartile and from the least to the greatest. Drag over a figure to look closer; \
-                a double click shows everything again.";
+    let text = "Both algorithms start from the same model. The dark line is the median over SEM's runs; the bands show \
+                the quartiles and the minimum and maximum. Drag over a figure to zoom in; double-click to reset the \
+                zoom.";
     let choice = by_start(comparison, |number, start| {
         vec![Block::Figure(likelihood_figure(number, start, sign)), Block::Figure(gap_figure(number, start))]
     });
     Section { heading: "Likelihood".into(), blocks: vec![Block::Text(text.into()), Block::Table(table), choice] }
 }
 
-/// Bands and a median for five numbers in each round.
+/// Bands and a median line for the five-number summary of each round.
 fn ribbon(x: &[f64], five: &[Quantiles]) -> Vec<Mark> {
     let each = |of: fn(&Quantiles) -> f64| five.iter().map(of).collect::<Vec<f64>>();
     vec![
@@ -160,7 +158,7 @@ fn ribbon(x: &[f64], five: &[Quantiles]) -> Vec<Mark> {
 }
 
 fn likelihood_figure(number: usize, start: &StartDigest, sign: Sign) -> Figure {
-    // The start itself is so much worse that nothing else could be seen.
+    // The start itself is left out: it is so much worse that it would hide everything else.
     let (x, mut em, mut sem) = (numbers(1, start.em.len() - 1), start.em[1..].to_vec(), start.sem[1..].to_vec());
     let what = match sign {
         Sign::Plain => "log-likelihood",
@@ -187,7 +185,7 @@ fn gap_figure(number: usize, start: &StartDigest) -> Figure {
     let zero = vec![0.0; x.len()];
     Figure {
         name: format!("gap-start-{}", number + 1),
-        title: "SEM's log-likelihood less EM's after the same round".into(),
+        title: "SEM's log-likelihood minus EM's after the same round".into(),
         x: Axis::linear("round"),
         y: Axis::linear("difference, nats per row"),
         series: vec![
@@ -199,12 +197,12 @@ fn gap_figure(number: usize, start: &StartDigest) -> Figure {
 
 pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &str) -> Section {
     let text = format!(
-        "How far SEM's components are from EM's after the same number of rounds, the median over SEM's runs, in {units}. \
-         \"By number\" compares components of the same number, as the paper does; two components that changed places are \
-         then far from each other. \"Matched\" compares each with its partner in the assignment of least total distance."
+        "Differences between SEM's and EM's components after the same number of rounds, as the median over SEM's runs, in \
+         {units}. \"By number\" compares components of the same number, as the paper does, so that swapped components \
+         appear far apart. \"Matched\" compares each component with its match in the assignment of smallest total distance."
     );
     let mut table = Table {
-        caption: "Largest difference of a component over all starts, runs and rounds".into(),
+        caption: "Largest difference of any component over all starts, runs and rounds".into(),
         heading: ["", "weight", "mean", "of Γ_μ", "covariance", "of Γ_Σ"].map(Into::into).into(),
         rows: Vec::new(),
     };
@@ -230,12 +228,12 @@ pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &st
         vec![Block::Choice(Choice { label: "components".into(), options })]
     });
     Section {
-        heading: "Differences of the models".into(),
+        heading: "Differences between the models".into(),
         blocks: vec![Block::Text(text), Block::Table(table), choice],
     }
 }
 
-/// Three digits, plain where that is short.
+/// A number with three digits, in scientific notation if it is very large or small.
 fn digits(x: f64) -> String {
     match x.abs() {
         0.0 => "0".into(),
@@ -250,7 +248,7 @@ fn digits(x: f64) -> String {
 fn difference_figures(suffix: &str, differences: &Differences, units: &str) -> Vec<Figure> {
     let figure = |name: &str, title: &str, label: String, part: &[Vec<Quantiles>]| {
         let series = |k: usize| {
-            // Before the first round there is no difference.
+            // There is no difference before the first round.
             let medians = part[1..].iter().map(|round| round[k].median).collect();
             Series::new(&k.to_string(), k, vec![Mark::line("median", numbers(1, part.len() - 1), medians)])
         };
@@ -263,12 +261,12 @@ fn difference_figures(suffix: &str, differences: &Differences, units: &str) -> V
         }
     };
     vec![
-        figure("weights", "Weights, for each component", "difference".into(), &differences.weight),
-        figure("means", "Means, for each component", format!("Euclidean distance, {units}"), &differences.mean),
+        figure("weights", "Weights, by component", "difference".into(), &differences.weight),
+        figure("means", "Means, by component", format!("Euclidean distance, {units}"), &differences.mean),
         figure(
             "covariances",
-            "Covariances, for each component",
-            format!("Frobenius norm, {units} squared"),
+            "Covariances, by component",
+            format!("Frobenius norm, squared {units}"),
             &differences.covariance,
         ),
     ]
@@ -276,17 +274,17 @@ fn difference_figures(suffix: &str, differences: &Differences, units: &str) -> V
 
 pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) -> Option<Section> {
     let found = summary.bounds.as_ref()?;
-    // With no statement at all there is no share.
+    // Avoid dividing by zero if there are no statements.
     let share = |n: u64| format!("{:.2} %", 100.0 * n as f64 / found.statements.max(1) as f64);
     let table = Table {
         caption: format!(
-            "{} statements about weights, coordinates of means and entries of covariances in {} rounds of SEM",
+            "{} bounds on weights, coordinates of means and entries of covariances in {} rounds of SEM",
             found.statements, found.rounds
         ),
         heading: ["", "share", "expected"].map(Into::into).into(),
         rows: vec![
             vec![
-                "within the theorems' bounds".into(),
+                "within the theoretical bounds".into(),
                 share(found.held),
                 format!("all, in {} % of rounds", 100.0 * found.confidence),
             ],
@@ -295,9 +293,9 @@ pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) ->
         ],
     };
     let text = format!(
-        "In each round of the first run of SEM, EM's update from the same model is computed too. The figures show how far \
-         the two means of a component are from each other, beside the paper's bound (Theorems 1 and 2; all components at \
-         once with probability {}) and beside what is typical.",
+        "In each round of the first run of SEM, EM's update from the same model is computed as well. The figures show the \
+         distance between the two means of a component, the paper's bound (Theorems 1 and 2; it holds for all components \
+         simultaneously with probability {}) and the typical distance.",
         found.confidence
     );
     let choice = by_start(comparison, |number, start| {
@@ -306,7 +304,7 @@ pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) ->
         };
         let n_components = rounds.first().map_or(0, |round| round.difference.len());
         let mut options = vec![(
-            "largest of all components".to_string(),
+            "largest over all components".to_string(),
             vec![Block::Figure(bound_figure(number, rounds, None, units))],
         )];
         for k in 0..n_components.min(MOST_COMPONENTS) {
@@ -315,7 +313,7 @@ pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) ->
         vec![Block::Choice(Choice { label: "component".into(), options })]
     });
     Some(Section {
-        heading: "Single updates and the theorems".into(),
+        heading: "Single updates and theoretical bounds".into(),
         blocks: vec![Block::Text(text), choice, Block::Table(table)],
     })
 }
@@ -335,7 +333,7 @@ fn bound_figure(start: usize, rounds: &[BoundRound], component: Option<usize>, u
     let which = component.map_or("largest".into(), |k| format!("component-{k}"));
     Figure {
         name: format!("bounds-start-{}-{which}", start + 1),
-        title: "Distance of the means after one update of each".into(),
+        title: "Distance between the means after one update of EM and of SEM".into(),
         x: Axis::linear("round"),
         y: Axis::log(&format!("Euclidean distance, {units}")),
         series: vec![
@@ -353,7 +351,7 @@ pub(crate) fn speed(comparison: &Comparison, summary: &Summary) -> Section {
     };
     let table = Table {
         caption: format!(
-            "A round on {} threads: median wall time, and multiplications as the paper counts them",
+            "Median wall time of a round on {} threads, and number of multiplications as counted in the paper",
             comparison.n_threads
         ),
         heading: ["", "ms", "multiplications"].map(Into::into).into(),
@@ -377,10 +375,10 @@ fn how(comparison: &Comparison) -> Section {
             row("rows × columns", format!("{} × {}", comparison.n_rows, comparison.n_columns)),
             row("components", plan.n_components.to_string()),
             row("starts", comparison.starts.len().to_string()),
-            row("runs of SEM from each", plan.runs.to_string()),
-            row("of these beside the theorems", plan.bound_runs.to_string()),
-            row("rounds of each run", plan.rounds.to_string()),
-            row("least variance (of the squared column scale)", format!("{:e}", plan.regularization)),
+            row("SEM runs per start", plan.runs.to_string()),
+            row("runs compared with the bounds", plan.bound_runs.to_string()),
+            row("rounds per run", plan.rounds.to_string()),
+            row("variance floor (relative to the squared column scale)", format!("{:e}", plan.regularization)),
             row("seed", plan.seed.to_string()),
         ],
     };

@@ -1,45 +1,45 @@
-//! Knows what is done of a comparison, and what it will still take.
+//! Tracks the progress of a comparison and estimates the time left.
 
 use std::cell::RefCell;
 
 use super::Plan;
 
-/// Someone who watches a comparison and may stop it.
+/// Observes a comparison and may stop it.
 pub trait Watcher: Sync {
-    /// Something was done.
+    /// Called after each unit of work.
     fn progressed(&self, progress: &Progress);
 
-    /// Whether to end as soon as possible; looked at in the middle of passes too, by all threads.
+    /// Whether to stop as soon as possible; called from all threads, also in the middle of passes.
     fn is_stopped(&self) -> bool;
 }
 
-/// The kinds of work.
+/// Kinds of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// A round of EM.
     Em,
     /// A round of SEM.
     Sem,
-    /// The theorems' quantities of one model.
+    /// A measurement of the theorems' quantities for one model.
     Bounds,
 }
 
-/// Before a kind of work was seen: its time in rounds of EM.
+/// Expected time of each kind of work, in rounds of EM, until it has been measured.
 const EXPECTED: [f64; 3] = [1.0, 0.5, 3.0];
 
-/// What is done of a comparison.
+/// The progress of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// For rounds of EM, of SEM, and measurements of bounds: how many are done,
+    /// Number of finished EM rounds, SEM rounds and measurements of bounds.
     done: [u64; 3],
-    /// how many there are,
+    /// Total number of each.
     total: [u64; 3],
-    /// and the seconds that those done took.
+    /// Seconds spent on the finished ones.
     seconds: [f64; 3],
 }
 
 impl Progress {
-    /// Seconds a unit of work takes: as seen so far, else as expected beside what was seen.
+    /// Seconds per unit of work: measured, or estimated from another kind of work.
     fn pace(&self, kind: usize) -> Option<f64> {
         if self.done[kind] > 0 {
             return Some(self.seconds[kind] / self.done[kind] as f64);
@@ -48,12 +48,12 @@ impl Progress {
         Some(self.seconds[seen] / self.done[seen] as f64 / EXPECTED[seen] * EXPECTED[kind])
     }
 
-    /// What it will still take at the pace of what is done; nothing before anything is done.
+    /// Estimated time left; `None` before any work is done.
     pub fn seconds_left(&self) -> Option<f64> {
         (0..3).map(|kind| Some((self.total[kind] - self.done[kind]) as f64 * self.pace(kind)?)).sum()
     }
 
-    /// How much of the whole time is over, from 0 to 1.
+    /// Share of the total time that has passed, from 0 to 1.
     pub fn share(&self) -> f64 {
         let over: f64 = self.seconds.iter().sum();
         self.seconds_left().map_or(0.0, |left| if over + left > 0.0 { over / (over + left) } else { 1.0 })
@@ -79,13 +79,13 @@ impl<'a> Meter<'a> {
 
     pub(super) fn did(&self, work: Work, seconds: f64) {
         let mut progress = self.progress.borrow_mut();
-        // Evaluating the last model of a run is more than its rounds.
+        // The evaluation of a run's last model comes on top of its rounds.
         progress.done[work as usize] = (progress.done[work as usize] + 1).min(progress.total[work as usize]);
         progress.seconds[work as usize] += seconds;
         self.watcher.progressed(&progress);
     }
 
-    /// A start need not be run again.
+    /// Marks a start as already done.
     pub(super) fn skip_start(&self, plan: &Plan, start: u64) {
         let mut progress = self.progress.borrow_mut();
         let bounds = if start < plan.bound_starts { plan.bound_runs } else { 0 };

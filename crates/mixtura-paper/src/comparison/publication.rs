@@ -1,32 +1,32 @@
-//! Makes of a comparison what is shown and kept: page, summary, curves and figures.
+//! Produces the output files of a comparison: report, summary, curves and figures.
 
 use serde_json::{Value, json};
 
 use super::{Comparison, Files, PageSettings, Summary, page};
 
-/// A comparison and what must be said with it.
+/// A comparison with everything needed to publish it.
 #[derive(Debug, Clone)]
 pub struct Publication<'a> {
-    /// What was found.
+    /// The results.
     pub comparison: &'a Comparison,
-    /// What it comes to.
+    /// Their summary.
     pub summary: &'a Summary,
-    /// What the data are called.
+    /// Name of the data.
     pub data: String,
-    /// Whether columns were mapped to [0, 1].
+    /// Whether columns were scaled to [0, 1].
     pub normalized: bool,
-    /// The words that repeat the comparison.
+    /// The command line that repeats the comparison.
     pub command: String,
 }
 
 impl Publication<'_> {
-    /// The name of the page.
+    /// File name of the report.
     pub const INDEX: &'static str = "index.html";
-    /// The names of all files but the figures.
+    /// File names except those of the figures.
     pub const NAMES: &'static [&'static str] =
         &[Self::INDEX, "summary.json", "likelihood.csv", "runs.csv", "differences.csv", "bounds.csv"];
 
-    /// The summary as a file has it.
+    /// The contents of `summary.json`.
     pub fn to_json(&self) -> Value {
         let comparison = self.comparison;
         json!({
@@ -44,13 +44,13 @@ impl Publication<'_> {
         })
     }
 
-    /// Every file's name and text; those of figures begin with `figures/`.
+    /// Name and text of every file; figures are in `figures/`.
     pub fn documents(&self, files: &Files) -> Vec<(String, String)> {
         let Comparison { n_rows, n_columns, plan, .. } = self.comparison;
         let settings = PageSettings {
             title: "EM and stochastic EM".into(),
             data: format!("{}: {n_rows} rows × {n_columns} columns, {} components", self.data, plan.n_components),
-            units: if self.normalized { "columns mapped to [0, 1]".into() } else { "the data's units".into() },
+            units: if self.normalized { "units of the scaled columns".into() } else { "data units".into() },
             footer: format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), self.command),
         };
         let page = page(self.comparison, self.summary, &settings);

@@ -1,59 +1,59 @@
-//! Takes both algorithms through one start.
+//! Runs both algorithms from one start.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
-use mixtura::driver::{EventKind, Quiet, Run, State, Termination};
-use mixtura::family::Floor;
-use mixtura::pass::Threads;
+use mixtura::driver::{EventKind, Problem, Quiet, Run, State, Termination};
+use mixtura::sweep::Threads;
 use mixtura::theory::Proximity;
-use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options};
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Source, Start};
 use serde::{Deserialize, Serialize};
 
 use super::progress::{Meter, Work};
 use super::{Difference, Plan, RoundDifferences};
 
-/// Differences below this share of the largest possible are rounding.
+/// Differences below this share of the largest possible difference count as rounding errors.
 const ROUNDING: f64 = 1e-10;
 
-/// What one run of an algorithm did.
+/// The trace of one run of an algorithm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// Mean log-likelihood of the model after each round, that of the start first, in nats per row.
+    /// Log-likelihood of the model after each round, beginning with the start, in nats per row.
     pub ln_likelihoods: Vec<f64>,
     /// Wall time of each round.
     pub seconds: Vec<f64>,
-    /// Components that were repaired in each round.
+    /// Number of components repaired in each round.
     pub repairs: Vec<usize>,
-    /// Components whose variances were raised to the floor in each round.
+    /// Number of components whose variances were raised to the floor in each round.
     pub clippings: Vec<usize>,
-    /// Mean log-likelihood of the answer: EM's last model, SEM's average.
+    /// Log-likelihood of the result in nats per row: EM's last model, SEM's average.
     pub answer: f64,
 }
 
-/// One round of SEM beside EM's update from the same model and the theorems.
+/// One round of SEM compared with EM's update from the same model and with the bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundRound {
     /// Number of the round, from 1.
     pub round: u64,
-    /// For each component the difference of the two updates.
+    /// For each component, the difference between the two updates.
     pub difference: Vec<Difference>,
-    /// For each component the paper's bound on the distance of the means, if there is one.
+    /// For each component, the paper's bound on the distance of the means, if there is one.
     pub mean_bound: Vec<Option<f64>>,
-    /// For each component the typical distance of the means.
+    /// For each component, the typical distance of the means.
     pub mean_typical: Vec<f64>,
-    /// For each component the bound on the difference of the weights, if there is one.
+    /// For each component, the bound on the difference of the weights, if there is one.
     pub weight_bound: Vec<Option<f64>>,
-    /// For each component the typical difference of the weights.
+    /// For each component, the typical difference of the weights.
     pub weight_typical: Vec<f64>,
-    /// How many statements of the theorems there are (weights, coordinates, entries), how many held, and how
-    /// many differences were within one and within two typical deviations.
+    /// Number of bounds (on weights, coordinates and entries), number of bounds that held, and number of
+    /// differences within one and within two typical deviations.
     pub statements: [u64; 4],
-    /// Whether a component was repaired: then the theorems do not apply. Where one was clipped to the floor,
-    /// they apply to weights and means, and no statement about covariances is counted.
+    /// Whether a component was repaired, in which case the theorems do not apply. If variances were raised to the
+    /// floor, they apply only to weights and means, and bounds on covariances are not counted.
     pub is_repaired: bool,
 }
 
-/// What came of one start.
+/// The results of one start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartResult {
     /// EM's run.
@@ -62,37 +62,37 @@ pub struct StartResult {
     pub em_model: Mixture<FullGaussian>,
     /// SEM's runs.
     pub sem: Vec<Trace>,
-    /// For each run of SEM and each round from 0 on how far its components are from EM's.
+    /// For each run of SEM and each round from 0, the differences between its components and EM's.
     pub differences: Vec<Vec<RoundDifferences>>,
-    /// For the first runs of SEM each round beside the theorems.
+    /// For the first runs of SEM, each round compared with the bounds.
     pub bounds: Vec<Vec<BoundRound>>,
 }
 
 pub(super) struct Runner<'a> {
-    pub engine: &'a Threads<'a, FullGaussian>,
+    pub source: &'a Source<Threads<'a>>,
     pub plan: &'a Plan,
-    pub floor: &'a Floor,
     pub meter: &'a Meter<'a>,
     pub start: u64,
 }
 
-/// What both algorithms fit.
+/// The family that both algorithms fit.
 type Model = Mixture<FullGaussian>;
 
-/// A run under way, and what it did so far.
-struct Course {
+/// A run in progress with its trace.
+struct Course<'a> {
+    problem: Problem<'a, FullGaussian, Threads<'a>>,
     run: Run<FullGaussian>,
     seconds: Vec<f64>,
     repairs: Vec<usize>,
     clippings: Vec<usize>,
 }
 
-impl Course {
-    /// One round, timed; whether it was the end.
-    fn step(&mut self, runner: &Runner<'_>, options: &Options, work: Work) -> Result<bool, Error> {
+impl Course<'_> {
+    /// Runs and times one round; returns whether it was the last.
+    fn step(&mut self, runner: &Runner<'_>, work: Work) -> Result<bool, Error> {
         let began = Instant::now();
-        let has_ended = self.run.step(runner.engine, options, &Quiet)?;
-        if has_ended && self.run.termination() == Termination::Interrupted {
+        let has_ended = self.run.step(&self.problem, &Quiet)?;
+        if has_ended && self.run.termination() == Some(Termination::Interrupted) {
             return Err(Error::Interrupted);
         }
         let seconds = began.elapsed().as_secs_f64();
@@ -105,25 +105,25 @@ impl Course {
         Ok(has_ended)
     }
 
-    /// How many events of some kind the last round had.
+    /// Number of events of a kind in the last round.
     fn happened(&self, is_meant: impl Fn(EventKind) -> bool) -> usize {
         let State { round, events, .. } = self.run.state();
         events.iter().filter(|event| event.last == *round && is_meant(event.kind)).count()
     }
 
-    fn model(&self) -> &Model {
-        &self.run.state().model
+    fn model(&self) -> Cow<'_, Model> {
+        self.run.model()
     }
 
     fn into_trace(self) -> Trace {
-        let (_, answer) = self.run.result();
+        let answer = self.run.answer().map_or(f64::NAN, |answer| answer.mean_ln_likelihood);
         let ln_likelihoods = self.run.state().likelihoods.clone();
         Trace { ln_likelihoods, seconds: self.seconds, repairs: self.repairs, clippings: self.clippings, answer }
     }
 }
 
-impl Runner<'_> {
-    /// Both algorithms from one model; nothing if stopped.
+impl<'a> Runner<'a> {
+    /// Runs both algorithms from one model; `None` if stopped.
     pub(super) fn run(&self, initial: &Model) -> Result<Option<StartResult>, Error> {
         let Some((em, models)) = self.em(initial)? else { return Ok(None) };
         let em_model = models.last().unwrap_or(initial).clone();
@@ -136,25 +136,26 @@ impl Runner<'_> {
         Ok(Some(result))
     }
 
-    /// How many runs of this start are compared with the bounds.
+    /// Number of runs of this start that are compared with the bounds.
     fn n_bounded(&self) -> u64 {
         if self.start < self.plan.bound_starts { self.plan.bound_runs } else { 0 }
     }
 
-    fn course(&self, initial: &Model, number: u64) -> Course {
-        // Draws are addressed by this number, so every run has its own.
+    fn course(&self, algorithm: Algorithm, initial: &Model, number: u64) -> Result<Course<'a>, Error> {
+        // Random draws are addressed by this number, so every run has different ones.
         let restart = self.start * self.plan.runs + number;
-        let state = State::new(initial.clone(), restart, self.floor.clone());
-        Course { run: Run::new(state), seconds: Vec::new(), repairs: Vec::new(), clippings: Vec::new() }
+        let (start, options) = (Start::Model(initial.clone()), self.plan.options(algorithm));
+        let problem = Problem::new(self.source, initial.n_components(), start, options)?;
+        let run = problem.run_from(initial.clone(), restart)?;
+        Ok(Course { problem, run, seconds: Vec::new(), repairs: Vec::new(), clippings: Vec::new() })
     }
 
-    /// EM, with the model after each round.
+    /// Runs EM and returns the model after each round.
     fn em(&self, initial: &Model) -> Result<Option<(Trace, Vec<Model>)>, Error> {
-        let options = self.plan.options(Algorithm::Em);
-        let mut course = self.course(initial, 0);
+        let mut course = self.course(Algorithm::Em, initial, 0)?;
         let mut models = vec![initial.clone()];
-        while !course.step(self, &options, Work::Em)? {
-            models.push(course.model().clone());
+        while !course.step(self, Work::Em)? {
+            models.push(course.model().into_owned());
             if self.meter.is_stopped() {
                 return Ok(None);
             }
@@ -162,19 +163,19 @@ impl Runner<'_> {
         Ok(Some((course.into_trace(), models)))
     }
 
-    /// One run of SEM beside EM's models; whether it came to its end.
+    /// Runs SEM once and compares it with EM's models; returns whether it finished.
     fn sem(&self, initial: &Model, em: &[Model], number: u64, result: &mut StartResult) -> Result<bool, Error> {
-        let options = self.plan.options(Algorithm::Sem);
-        let mut course = self.course(initial, number);
-        let mut differences = vec![RoundDifferences::new(&em[0], initial, &self.floor.scale)];
+        let mut course = self.course(Algorithm::Sem, initial, number)?;
+        let scale = &self.source.summary().scale;
+        let mut differences = vec![RoundDifferences::new(&em[0], initial, scale)];
         let mut bounds = Vec::new();
         for round in 1.. {
             let is_bounded = number < self.n_bounded() && round <= self.plan.rounds;
-            let proximity = if is_bounded { Some(self.proximity(course.model())?) } else { None };
-            if course.step(self, &options, Work::Sem)? {
+            let proximity = if is_bounded { Some(self.proximity(&course.model())?) } else { None };
+            if course.step(self, Work::Sem)? {
                 break;
             }
-            differences.push(RoundDifferences::new(&em[round as usize], course.model(), &self.floor.scale));
+            differences.push(RoundDifferences::new(&em[round as usize], &course.model(), scale));
             if let Some(proximity) = proximity {
                 bounds.push(self.bound_round(&proximity, &course, round)?);
             }
@@ -192,25 +193,25 @@ impl Runner<'_> {
 
     fn proximity(&self, model: &Model) -> Result<Proximity<FullGaussian>, Error> {
         let began = Instant::now();
-        let proximity = Proximity::measure(self.engine, model)?;
+        let proximity = Proximity::measure(self.source, model)?;
         self.meter.did(Work::Bounds, began.elapsed().as_secs_f64());
         Ok(proximity)
     }
 
-    /// What the theorems say of a round, and what happened.
+    /// Compares a round with the bounds.
     fn bound_round(
         &self,
         proximity: &Proximity<FullGaussian>,
-        course: &Course,
+        course: &Course<'_>,
         round: u64,
     ) -> Result<BoundRound, Error> {
-        let (em, sem) = (&proximity.update, course.model());
+        let (em, sem) = (&proximity.update, &*course.model());
         let n = proximity.n_columns();
         let bounds = proximity.bounds(proximity.delta_for_all(self.plan.confidence)?)?;
         let typical = proximity.typical();
         let length = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut statements = [0; 4];
-        // What differs by rounding alone differs by nothing: where no row is in doubt, nothing is typical.
+        // Rounding errors count as no difference: if all assignments are certain, the typical deviation is 0.
         let mut count = |difference: f64, bound: f64, typical: f64, unit: f64| {
             let is_within = |limit: f64| difference <= limit.max(ROUNDING * unit);
             let holds = [true, is_within(bound), is_within(typical), is_within(2.0 * typical)];
@@ -246,7 +247,7 @@ impl Runner<'_> {
     }
 }
 
-/// Numbers where there are any.
+/// The finite numbers, `None` for the others.
 fn some(values: &[f64]) -> Vec<Option<f64>> {
     values.iter().map(|value| value.is_finite().then_some(*value)).collect()
 }

@@ -1,4 +1,4 @@
-//! Says what a comparison comes to: in numbers, and in one sentence.
+//! Summarizes a comparison in numbers and in one sentence.
 
 use serde::Serialize;
 
@@ -6,125 +6,125 @@ use super::Comparison;
 use super::digest::{Differences, Repairs, StartDigest};
 use crate::Quantiles;
 
-/// What a comparison comes to.
+/// The summary of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Is SEM safe on this data, and how much faster: one plain sentence.
+    /// One sentence that says whether SEM is safe on this data, and how much faster it is.
     pub sentence: String,
-    /// From how many starts SEM ended better, equal, worse.
+    /// Number of starts from which SEM ended better, equal or worse.
     pub outcomes: Outcomes,
-    /// What came of each start.
+    /// The result of each start.
     pub starts: Vec<StartSummary>,
-    /// Median time of a round, and what the arithmetic would have it be.
+    /// Median time per round, and the number of multiplications.
     pub time: Time,
-    /// How often components had to be repaired.
+    /// Number of rounds with repairs.
     pub repairs: Repairs,
-    /// Greatest difference of a component over all starts, runs and rounds.
+    /// Largest difference of any component over all starts, runs and rounds.
     pub largest_difference: Largest,
-    /// Greatest difference of a component after the last round.
+    /// Largest difference of any component after the last round.
     pub last_difference: Largest,
-    /// Γ_μ = √D·Δ: no difference of means can be greater.
+    /// Γ_μ = √D·Δ, the largest possible difference of means.
     pub gamma_mean: f64,
-    /// Γ_Σ = D·Δ²: no difference of covariances can be greater.
+    /// Γ_Σ = D·Δ², the largest possible difference of covariances.
     pub gamma_covariance: f64,
-    /// Single updates beside the theorems; nothing if that was not asked for.
+    /// Single updates compared with the bounds; `None` if that was not requested.
     pub bounds: Option<BoundSummary>,
 }
 
-/// Whether SEM's answer was better than EM's.
+/// Whether SEM's result was better than EM's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// A higher likelihood.
     Better,
-    /// The same, to what counts as equal.
+    /// The same within the tolerance.
     Equal,
     /// A lower likelihood.
     Worse,
 }
 
-/// From how many starts SEM ended better, equal, worse: by the median over its runs.
+/// Number of starts from which SEM ended better, equal or worse, by the median over its runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outcomes {
     /// A higher likelihood.
     pub better: usize,
     /// The same.
     pub equal: usize,
-    /// A lower one.
+    /// A lower likelihood.
     pub worse: usize,
-    /// Log-likelihoods that differ by less, in nats per row, count as equal.
+    /// Log-likelihoods count as equal if they differ by less than this, in nats per row.
     pub equal_within: f64,
 }
 
-/// What came of a start: mean log-likelihoods of the answers, in nats per row.
+/// The result of a start: final log-likelihoods in nats per row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StartSummary {
     /// EM's.
     pub em: f64,
     /// SEM's, over its runs.
     pub sem: Quantiles,
-    /// The median beside EM's.
+    /// SEM's median compared with EM.
     pub outcome: Outcome,
 }
 
-/// Times of a round.
+/// Times per round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Time {
-    /// Median seconds of a round of EM.
+    /// Median seconds per EM round.
     pub em_seconds: f64,
-    /// Median seconds of a round of SEM.
+    /// Median seconds per SEM round.
     pub sem_seconds: f64,
-    /// How many times faster SEM's is.
+    /// Time of EM divided by time of SEM.
     pub speedup: f64,
-    /// Multiplications of a round of EM as the paper counts them, 2KND².
+    /// Multiplications per EM round as counted in the paper, 2KND².
     pub em_multiplications: f64,
-    /// And of SEM, KND².
+    /// The same for SEM, KND².
     pub sem_multiplications: f64,
 }
 
-/// Greatest differences of a component.
+/// Largest differences of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Largest {
-    /// From the component of the same number, as in the paper.
+    /// Between components of the same number, as in the paper.
     pub unmatched: Parts,
-    /// From the component it is matched with.
+    /// Between matched components.
     pub matched: Parts,
 }
 
-/// Greatest differences in weight, mean and covariance.
+/// Largest differences of weights, means and covariances.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Parts {
-    /// Of the weights.
+    /// Of weights.
     pub weight: f64,
-    /// Of the means: Euclidean.
+    /// Of means, as Euclidean distance.
     pub mean: f64,
-    /// Of the covariances: Frobenius.
+    /// Of covariances, as Frobenius norm.
     pub covariance: f64,
 }
 
-/// Single updates beside the theorems.
+/// Single updates compared with the bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BoundSummary {
-    /// Rounds that were looked at; those with a repair are not among them.
+    /// Number of rounds considered; rounds with a repair are left out.
     pub rounds: usize,
-    /// Statements of the theorems in all of them.
+    /// Number of bounds in these rounds.
     pub statements: u64,
-    /// How many held.
+    /// Number of bounds that held.
     pub held: u64,
-    /// Differences within one typical deviation.
+    /// Number of differences within one typical deviation.
     pub within_one: u64,
-    /// Differences within two.
+    /// Number of differences within two typical deviations.
     pub within_two: u64,
-    /// With which all statements of a round hold.
+    /// Confidence that all bounds of a round hold simultaneously.
     pub confidence: f64,
-    /// Greatest bound on the distance of two means.
+    /// Largest bound on the distance of two means.
     pub largest_mean_bound: f64,
-    /// Greatest distance of two means.
+    /// Largest distance of two means.
     pub largest_mean_distance: f64,
 }
 
 impl Parts {
-    /// The greatest of some rounds.
+    /// The largest differences over some rounds.
     fn include(&mut self, differences: &Differences, first_round: usize) {
         let greatest = |part: &[Vec<Quantiles>]| {
             part[first_round..].iter().flatten().map(|quantiles| quantiles.maximum).fold(0.0, f64::max)
@@ -136,7 +136,7 @@ impl Parts {
 }
 
 impl Summary {
-    /// Of a comparison with at least one start.
+    /// Summarizes a comparison with at least one start.
     pub fn of(comparison: &Comparison) -> Self {
         let Comparison { plan, starts, spread, n_rows, n_columns, .. } = comparison;
         let summaries: Vec<StartSummary> = starts.iter().map(|start| start_summary(comparison, start)).collect();
@@ -185,7 +185,7 @@ fn start_summary(comparison: &Comparison, start: &StartDigest) -> StartSummary {
     StartSummary { em, sem, outcome }
 }
 
-/// Median seconds of a round of EM and of SEM, of the median start.
+/// Median seconds per round of EM and of SEM, for the median start.
 fn time(comparison: &Comparison) -> (f64, f64) {
     let median = |of: fn(&StartDigest) -> f64| Quantiles::of(comparison.starts.iter().map(of)).median;
     (median(|start| start.em_seconds), median(|start| start.sem_seconds))
@@ -223,7 +223,7 @@ fn bound_summary(comparison: &Comparison) -> Option<BoundSummary> {
     })
 }
 
-/// Is SEM safe here, and how much faster.
+/// The sentence that says whether SEM is safe and how much faster it is.
 fn sentence(outcomes: &Outcomes, starts: &[StartSummary], (em, sem): (f64, f64)) -> String {
     let n = starts.len();
     let (joint, speed) = match em / sem {
@@ -245,8 +245,8 @@ fn sentence(outcomes: &Outcomes, starts: &[StartSummary], (em, sem): (f64, f64))
     let lowest = starts.iter().map(|start| start.em - start.sem.median).fold(0.0, f64::max);
     let other = if better > 0 { format!(", higher from {better}") } else { String::new() };
     format!(
-        "SEM can end elsewhere than EM on this data: lower from {worse} of {n} starts (by up to {lowest:.3} nats per row){other}; \
-         {speed}. fit --algorithm auto --guard keeps the better of both."
+        "SEM can miss EM's solution on this data: it ended lower from {worse} of {n} starts (by up to {lowest:.3} nats per \
+         row){other}; {speed}. Use fit --algorithm auto --guard to keep the better of both."
     )
 }
 

@@ -1,4 +1,4 @@
-//! Holds what was found against what the paper found.
+//! Compares the results with the findings of the paper.
 
 use serde::Serialize;
 
@@ -6,22 +6,22 @@ use super::{DataSet, Evaluated, Specimen};
 use crate::Quantiles;
 use crate::comparison::{Differences, StartDigest};
 
-/// One finding of the paper, and ours beside it.
+/// A finding of the paper, and the corresponding result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// The subject.
     pub what: String,
-    /// What the paper says.
+    /// The paper's finding.
     pub paper: String,
-    /// What was found here.
+    /// Our result.
     pub ours: String,
     /// Whether the two agree.
     pub agrees: bool,
-    /// A sentence about it; says why, if they do not.
+    /// A comment, which explains the difference if there is one.
     pub sentence: String,
 }
 
-/// All findings that the experiments done say something about.
+/// All findings that the completed experiments cover.
 pub fn findings(evaluated: &[Evaluated], specimens: &[Specimen]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = evaluated.iter().flat_map(of_differences).collect();
     findings.extend(evaluated.iter().filter_map(of_bounds));
@@ -33,10 +33,10 @@ pub fn findings(evaluated: &[Evaluated], specimens: &[Specimen]) -> Vec<Finding>
     findings
 }
 
-/// What differs, by round and component.
+/// Differences by round and component.
 type Part = fn(&Differences) -> &Vec<Vec<Quantiles>>;
 
-/// The largest of the medians over runs, of the median start; and the largest of all.
+/// The largest of the medians over runs, for the median start; and the largest of all.
 fn typical_and_largest(starts: &[StartDigest], part: Part, unit: f64) -> (f64, f64) {
     let over = |of: fn(&Quantiles) -> f64, start: &StartDigest| {
         part(&start.unmatched).iter().flatten().map(of).fold(0.0, f64::max) / unit
@@ -59,7 +59,7 @@ fn of_differences(evaluated: &Evaluated) -> Vec<Finding> {
         let agrees = typical <= claim;
         let sentence = match (agrees, largest <= claim) {
             (true, true) => "Agrees, from every start and in every run.".into(),
-            (true, false) => "Agrees from the median start; from some starts a component goes elsewhere than EM's, and its number then compares two different components.".into(),
+            (true, false) => "Agrees for the median start. From some starts a component of SEM moves elsewhere than EM's, so that the comparison by number compares two different components.".into(),
             (false, _) => why_larger(set),
         };
         Some(Finding {
@@ -74,13 +74,13 @@ fn of_differences(evaluated: &Evaluated) -> Vec<Finding> {
 }
 
 fn why_larger(set: &DataSet) -> String {
-    let draws = "The paper shows selected starts of its own data; ";
+    let draws = "The paper shows selected starts on its own data; ";
     match set.name {
         "aloi" => {
-            format!("{draws}which bins its histograms had is not certain (it says 2 for each channel, but 27 = 3³).")
+            format!("{draws}the bins of its histograms are not certain (it says 2 per channel, but 27 = 3³).")
         }
         _ => format!(
-            "{draws}its parameter vector is not known, and how far single components travel before they settle depends on it."
+            "{draws}its parameter vector is unknown, and determines how far individual components move before they settle."
         ),
     }
 }
@@ -101,12 +101,12 @@ fn of_bounds(evaluated: &Evaluated) -> Option<Finding> {
     let agrees = of_median <= claim;
     let held = 100.0 * bounds.held as f64 / bounds.statements.max(1) as f64;
     let sentence = match (agrees, largest <= claim) {
-        (true, true) => format!("Agrees; {held:.2} % of the statements held."),
+        (true, true) => format!("Agrees; {held:.2} % of the bounds held."),
         (true, false) => format!(
-            "Agrees for the median component; the largest bounds belong to components that are light for some rounds. {held:.2} % of the statements held."
+            "Agrees for the median component; the largest bounds belong to components that have little weight in some rounds. {held:.2} % of the bounds held."
         ),
         (false, _) => format!(
-            "Larger: the bound grows with 1/√r_k, and components are lighter from these starts than from those the paper shows. {held:.2} % of the statements held."
+            "Larger: the bound grows with 1/√r_k, and components have less weight from these starts than from those shown in the paper. {held:.2} % of the bounds held."
         ),
     };
     Some(Finding {
@@ -133,7 +133,7 @@ fn of_likelihood(evaluated: &Evaluated) -> Finding {
             format!("Agrees (equal is within {} nats per row).", short(outcomes.equal_within))
         } else {
             format!(
-                "From these starts the two always ended alike (within {} nats per row); more starts may show what the paper saw.",
+                "From these starts both always ended with the same likelihood (within {} nats per row); more starts may show what the paper saw.",
                 outcomes.equal_within
             )
         },
@@ -147,9 +147,9 @@ fn of_repairs(evaluated: &[Evaluated]) -> Finding {
     let agrees = (repairs.em_repaired + repairs.sem_repaired) as f64 / (n_rounds as f64) < 0.01;
     let most = evaluated.iter().max_by_key(|set| set.summary.repairs.em_repaired + set.summary.repairs.sem_repaired);
     let sentence = match most {
-        Some(most) if !agrees => format!("Mostly on {}, from starts whose components lose their rows.", most.set.title),
+        Some(most) if !agrees => format!("Mostly on {}, from starts in which components lose all their rows.", most.set.title),
         _ if repairs.em_clipped + repairs.sem_clipped > 0 => {
-            "Agrees. Raised to the floor are mostly variances on ALOI, whose 27 bins are shares of a whole, so that every covariance is singular.".into()
+            "Agrees. Variances are raised to the floor mostly on ALOI, where the 27 bins sum to a constant, so that every covariance is singular.".into()
         }
         _ => "Agrees.".into(),
     };
@@ -174,12 +174,12 @@ fn of_speedup(evaluated: &[Evaluated], specimens: &[Specimen]) -> Finding {
         sentence: if agrees {
             "Agrees.".into()
         } else {
-            "Smaller: EM's own statistics are computed here by fused matrix products, so there is less for SEM to save; both are many times faster than the paper's.".into()
+            "Smaller: here EM's statistics are computed by fused matrix products, so SEM has less to save; both are many times faster than in the paper.".into()
         },
     }
 }
 
-/// Two digits.
+/// A number with two digits.
 fn short(x: f64) -> String {
     if x == 0.0 {
         return "0".into();

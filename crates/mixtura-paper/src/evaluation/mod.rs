@@ -1,4 +1,4 @@
-//! Redoes the evaluation of the paper: data sets, experiments, figures, findings.
+//! Repeats the evaluation of the paper: data sets, experiments, figures, findings.
 
 mod findings;
 mod projection;
@@ -17,24 +17,24 @@ use serde::Serialize;
 
 use crate::comparison::{Comparer, Comparison, Plan, StartDigest, Watcher};
 
-/// How much of the paper's evaluation is done.
+/// The scale of the evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// A few starts and runs: minutes.
+    /// A few starts and runs; takes minutes.
     Quick,
-    /// As in the paper, 30 starts × 100 runs × 50 rounds: hours.
+    /// As in the paper, 30 starts × 100 runs × 50 rounds; takes hours.
     Full,
 }
 
-/// Rounds of every run, as in the paper.
+/// Number of rounds of every run, as in the paper.
 const ROUNDS: u64 = 50;
 
 impl Scale {
-    /// What is run on a data set.
+    /// The plan for a data set.
     ///
-    /// Likelihoods count as equal if they differ by less than what a fitted model explains by chance, p/(2N) for
-    /// p free parameters (half of Akaike's penalty), or than 0.001 nats per row: SEM's draws move it by as much.
+    /// Log-likelihoods count as equal if they differ by less than what a fitted model explains by chance, p/(2N) for
+    /// p free parameters (half of Akaike's penalty), or by less than 0.001 nats per row, the effect of SEM's draws.
     pub fn plan(self, set: &DataSet, n_rows: usize, n_columns: usize) -> Plan {
         let (starts, runs, bound_starts, bound_runs) = match self {
             Self::Quick => (3, 5, 1, 1),
@@ -56,12 +56,12 @@ impl Scale {
     }
 }
 
-/// Where finished starts are kept, so that an evaluation can go on where it stopped.
+/// A store of finished starts, so that an interrupted evaluation can continue.
 pub trait Shelf {
-    /// A start that was finished before, by the same plan.
+    /// A start that was finished earlier with the same plan.
     fn take(&self, set: &DataSet, start: u64) -> Option<StartDigest>;
 
-    /// Keeps a finished start.
+    /// Stores a finished start.
     fn put(
         &self,
         set: &DataSet,
@@ -70,8 +70,8 @@ pub trait Shelf {
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
-/// Runs the paper's three experiments on a data set; what a shelf has is not run again. Nothing if it was
-/// stopped before any start was done.
+/// Runs the paper's three experiments on a data set, except for starts that are already stored. `None` if it was
+/// stopped before any start was finished.
 pub fn experiment(
     set: &DataSet,
     rows: &Rows<'_>,

@@ -1,22 +1,22 @@
-//! Draws a random projection of rows and of a mixture's components, as the paper's first figures do.
+//! Draws a random projection of rows and mixture components, like the first figures of the paper.
 
 use mixtura::random::{Address, Purpose};
-use mixtura::{FullGaussian, Mixture, Rows};
+use mixtura::{Error, FullGaussian, Mixture, Rows, Source};
 use mixtura_report::{Axis, Figure, Mark, Series};
 
-/// Rows that are drawn, at most.
+/// Maximum number of rows drawn.
 const MOST_POINTS: usize = 3000;
-/// Corners of an ellipse.
+/// Number of corners of an ellipse.
 const CORNERS: usize = 72;
 
-/// Rows as dots and components as ellipses of one standard deviation, the heavier the stronger, projected to a
-/// random plane.
-pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Figure {
+/// Draws rows as dots and components as ellipses of one standard deviation, projected to a random plane; heavier
+/// components are more opaque.
+pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Result<Figure, Error> {
     let n = rows.n_columns();
     let axes = random_plane(n);
     let project = |row: &[f64]| axes.each_ref().map(|axis| axis.iter().zip(row).map(|(a, x)| a * x).sum::<f64>());
     let address = Address { seed: 0, restart: 0, round: 0, purpose: Purpose::Sample };
-    let sample = rows.sample(MOST_POINTS, &mut address.item(0));
+    let sample = Source::of(rows)?.sample(MOST_POINTS, &mut address.item(0))?;
     let points: Vec<[f64; 2]> = (0..sample.n_rows()).map(|row| project(&sample.row(row))).collect();
     let dots = Mark::Points { x: points.iter().map(|p| p[0]).collect(), y: points.iter().map(|p| p[1]).collect() };
     let heaviest = model.weights.iter().copied().fold(0.0, f64::max);
@@ -25,7 +25,7 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
         let (x, y) = outline(centre, projected(model.components.covariance(k), &axes));
         Mark::Area { x, y, opacity: 0.04 + 0.3 * model.weights[k] / heaviest }
     };
-    Figure {
+    Ok(Figure {
         name: name.into(),
         title: title.into(),
         x: Axis::linear("first projected coordinate"),
@@ -34,7 +34,7 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
             Series::new("rows", 6, vec![dots]),
             Series::new("components, one standard deviation", 0, (0..model.n_components()).map(ellipse).collect()),
         ],
-    }
+    })
 }
 
 /// Two orthonormal vectors in a random direction, the same for each number of columns.
@@ -42,7 +42,7 @@ fn random_plane(n_columns: usize) -> [Vec<f64>; 2] {
     let address = Address { seed: 4, restart: 0, round: 0, purpose: Purpose::Parameters };
     let mut generator = address.item(n_columns as u64);
     let mut draw = || -> Vec<f64> {
-        // Sums of uniform numbers are near enough to normal for a direction.
+        // Sums of uniform numbers are close enough to normal for a random direction.
         (0..n_columns).map(|_| (0..12).map(|_| mixtura::random::uniform(&mut generator)).sum::<f64>() - 6.0).collect()
     };
     let normalized = |vector: Vec<f64>| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! Shows the evaluation on a page.
+//! The HTML report of the evaluation.
 
 use mixtura_report::{Block, Choice, Figure, Page, Section, Table, Tone, prefix_names};
 
@@ -7,20 +7,20 @@ use crate::Quantiles;
 use crate::comparison::page::{Sign, bounds, differences, likelihoods, speed};
 use crate::comparison::{Comparison, Summary};
 
-/// A data set with what its experiments found.
+/// A data set with the results of its experiments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluated {
     /// The data set.
     pub set: DataSet,
-    /// The experiments.
+    /// The results.
     pub comparison: Comparison,
-    /// What they come to.
+    /// Their summary.
     pub summary: Summary,
     /// A projection of its rows and of a model.
     pub projection: Figure,
 }
 
-/// The page of an evaluation; `missing` says what could not be run, `footer` how to repeat it.
+/// The report of an evaluation; `missing` lists what could not be run, `footer` says how to repeat it.
 pub fn page(
     evaluated: &[Evaluated],
     specimens: &[Specimen],
@@ -30,7 +30,7 @@ pub fn page(
 ) -> Page {
     let n_agree = findings.iter().filter(|finding| finding.agrees).count();
     let mut sections = vec![Section {
-        heading: "Findings beside the paper's".into(),
+        heading: "Findings compared with the paper".into(),
         blocks: std::iter::once(Block::Table(findings_table(findings)))
             .chain(missing.iter().map(|text| Block::Text(text.clone())))
             .collect(),
@@ -44,7 +44,7 @@ pub fn page(
         sections.push(by_set("Intermediate solutions", evaluated, |set| {
             differences(&set.comparison, &set.summary, &units(set)).blocks
         }));
-        sections.push(by_set("Single updates and the theorems", evaluated, |set| {
+        sections.push(by_set("Single updates and theoretical bounds", evaluated, |set| {
             bounds(&set.comparison, &set.summary, &units(set)).map_or(Vec::new(), |section| section.blocks)
         }));
         sections.push(by_set("Speed and repairs", evaluated, |set| speed(&set.comparison, &set.summary).blocks));
@@ -56,7 +56,7 @@ pub fn page(
     Page {
         title: "EM and stochastic EM: the paper's evaluation".into(),
         subtitle: "Blömer, Bujna and Kuntze 2014, Section 3, on this machine".into(),
-        verdict: format!("{n_agree} of {} findings of the paper agree with what was found here.", findings.len()),
+        verdict: format!("{n_agree} of {} findings of the paper agree with the results here.", findings.len()),
         findings: evaluated.iter().map(card).collect(),
         sections,
         footer,
@@ -65,8 +65,8 @@ pub fn page(
 
 fn units_of(set: &Evaluated) -> &'static str {
     match set.set.origin {
-        super::Origin::Artificial { .. } => "the data's units",
-        super::Origin::File { .. } => "columns mapped to [0, 1]",
+        super::Origin::Artificial { .. } => "data units",
+        super::Origin::File { .. } => "units of the scaled columns",
     }
 }
 
@@ -75,14 +75,14 @@ fn card(set: &Evaluated) -> mixtura_report::Finding {
     mixtura_report::Finding {
         value: format!("{:.2}×", set.summary.time.speedup),
         label: format!(
-            "{}: SEM's speed; better / equal / worse from {} / {} / {} starts",
+            "{}: speedup of SEM; better / equal / worse from {} / {} / {} starts",
             set.set.title, outcomes.better, outcomes.equal, outcomes.worse
         ),
         tone: if outcomes.worse == 0 { Tone::Good } else { Tone::Neutral },
     }
 }
 
-/// A section in which a data set is chosen.
+/// A section with a choice of data sets.
 fn by_set(heading: &str, evaluated: &[Evaluated], blocks: impl Fn(&Evaluated) -> Vec<Block>) -> Section {
     let option = |set: &Evaluated| {
         let mut blocks = blocks(set);
@@ -105,7 +105,7 @@ fn findings_table(findings: &[Finding]) -> Table {
     }
 }
 
-/// A line for each D, K, N and kind of weights: medians over the parameter vectors.
+/// A table with one line per D, K, N and kind of weights: medians over the parameter vectors.
 fn specimens_table(specimens: &[Specimen]) -> Table {
     let mut groups: Vec<Vec<Specimen>> = Vec::new();
     let shape = |specimen: &Specimen| SpecimenPlan { seed: 0, ..specimen.plan };
@@ -136,8 +136,8 @@ fn specimens_table(specimens: &[Specimen]) -> Table {
     };
     Table {
         caption: "EM and SEM from one k-means++ start each, 50 rounds; medians over the parameter vectors. Components \
-                  overlap: c-separation below 1, and a Bayes error, the share of rows that even the true model gives to \
-                  the wrong component. Last, multiplications of a round as the paper counts them."
+                  overlap if the c-separation is below 1. The Bayes error is the share of rows that even the true model \
+                  assigns to the wrong component. The last columns are multiplications per round as counted in the paper."
             .into(),
         heading: [
             "mixture", "weights", "vectors", "c", "Bayes error", "spread", "SEM − EM, nats per row", "means, of Γ_μ",

@@ -1,4 +1,4 @@
-//! Lists the paper's data sets, and what it says of them.
+//! The data sets of the paper, with its findings about them.
 
 use mixtura::generate::Artificial;
 use mixtura::{Error, FullGaussian, Mixture, Rows};
@@ -6,9 +6,9 @@ use mixtura::{Error, FullGaussian, Mixture, Rows};
 /// A data set of the paper.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DataSet {
-    /// A name for options and files.
+    /// Its name in options and files.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Description in one line.
     pub title: &'static str,
     /// Where its rows come from.
     pub origin: Origin,
@@ -16,7 +16,7 @@ pub struct DataSet {
     pub n_components: usize,
     /// Seed of its starts and draws.
     pub seed: u64,
-    /// What the paper says of it.
+    /// The paper's findings.
     pub claims: Claims,
 }
 
@@ -28,24 +28,24 @@ pub enum Origin {
         /// N.
         n_rows: usize,
     },
-    /// A file that `data/get` obtains, its columns mapped to [0, 1].
+    /// A file downloaded by `data/get`, with columns scaled to [0, 1].
     File {
         /// Its name without extension.
         stem: &'static str,
     },
 }
 
-/// What the paper says of a data set: largest differences between EM and SEM over 50 rounds, and the largest
-/// bound on the distance of two means. Means in Γ_μ, covariances in Γ_Σ.
+/// The paper's findings about a data set: largest differences between EM and SEM over 50 rounds, and the largest
+/// bound on the distance of two means. Means are in units of Γ_μ, covariances in units of Γ_Σ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Claims {
-    /// Of the weights.
+    /// Of weights.
     pub weight: Option<f64>,
-    /// Of the means.
+    /// Of means.
     pub mean: Option<f64>,
-    /// Of the covariances.
+    /// Of covariances.
     pub covariance: Option<f64>,
-    /// Of the bounds.
+    /// The largest bound.
     pub bound: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ const PARAMETERS: u64 = 1;
 /// "The differences increase by a factor of at most 50" at N = 10,000.
 const SMALL_FACTOR: f64 = 50.0;
 
-/// The four data sets that the paper shows (Section 3.3).
+/// The four data sets shown in the paper (Section 3.3).
 pub const SETS: [DataSet; 4] = [
     DataSet {
         name: "artificial-1e6",
@@ -100,7 +100,7 @@ pub fn artificial_mixture() -> Result<Mixture<FullGaussian>, Error> {
     Artificial::default().mixture(PARAMETERS)
 }
 
-/// So many rows of it. Those of different numbers are drawn independently.
+/// `n_rows` rows of it. Rows for different `n_rows` are drawn independently.
 pub fn artificial_rows(n_rows: usize) -> Result<Rows<'static>, Error> {
     let model = artificial_mixture()?;
     let (values, _) = model.sample(0..n_rows, n_rows as u64)?;

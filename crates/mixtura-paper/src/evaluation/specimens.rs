@@ -1,4 +1,4 @@
-//! Looks at many artificial mixtures: how much they overlap, and how EM and SEM do on them.
+//! Evaluates EM and SEM on many artificial mixtures with different overlap.
 
 use mixtura::generate::{Artificial, Balance, separation};
 use mixtura::{Error, FullGaussian, Rows, Start};
@@ -8,10 +8,10 @@ use super::Scale;
 use crate::Quantiles;
 use crate::comparison::{Plan, Summary, Watcher, compare};
 
-/// Rows that the Bayes error is estimated from.
+/// Number of rows used to estimate the Bayes error.
 const ROWS_FOR_ERROR: usize = 20_000;
 
-/// An artificial mixture to look at.
+/// An artificial mixture to evaluate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SpecimenPlan {
     /// D.
@@ -27,48 +27,48 @@ pub struct SpecimenPlan {
 }
 
 impl SpecimenPlan {
-    /// Multiplications of a round of EM as the paper counts them, 2KND².
+    /// Multiplications per EM round as counted in the paper, 2KND².
     pub fn em_multiplications(&self) -> f64 {
         2.0 * self.sem_multiplications()
     }
 
-    /// And of SEM, KND².
+    /// The same for SEM, KND².
     pub fn sem_multiplications(&self) -> f64 {
         (self.n_components * self.n_rows * self.n_columns * self.n_columns) as f64
     }
 }
 
-/// What was found of it.
+/// The results for an artificial mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Specimen {
-    /// What it is.
+    /// The mixture.
     pub plan: SpecimenPlan,
-    /// The median over components of the c-separation from the nearest neighbour (Dasgupta 1999): about 2 is
-    /// almost completely separated, below 1 they overlap.
+    /// The median over components of the c-separation from the nearest neighbour (Dasgupta 1999): components are
+    /// almost completely separated at about 2, and overlap below 1.
     pub separation: f64,
-    /// The share of rows that even the true model gives to the wrong component.
+    /// The share of rows that even the true model assigns to the wrong component.
     pub bayes_error: f64,
-    /// The median over columns of greatest less least value.
+    /// The median over columns of the range of values.
     pub spread: f64,
-    /// SEM's mean log-likelihood less EM's, nats per row.
+    /// SEM's log-likelihood minus EM's, in nats per row.
     pub gap: f64,
     /// Largest difference of matched means after the last round, in Γ_μ.
     pub mean_difference: f64,
-    /// Milliseconds of a round of EM.
+    /// Milliseconds per EM round.
     pub em_milliseconds: f64,
-    /// And of SEM.
+    /// Milliseconds per SEM round.
     pub sem_milliseconds: f64,
 }
 
 impl Specimen {
-    /// How many times faster a round of SEM is.
+    /// Time of an EM round divided by that of a SEM round.
     pub fn speedup(&self) -> f64 {
         self.em_milliseconds / self.sem_milliseconds
     }
 }
 
-/// The mixtures that are looked at: several D and K, several parameter vectors for each, both kinds of weights, and
-/// several N from each parameter vector.
+/// The mixtures to evaluate: several D and K, several parameter vectors for each, both kinds of weights, and several
+/// N for each parameter vector.
 pub fn specimen_plans(scale: Scale) -> Vec<SpecimenPlan> {
     let (shapes, seeds, sizes): (&[(usize, usize)], u64, &[usize]) = match scale {
         Scale::Quick => (&[(2, 3), (5, 5), (10, 10), (20, 5)], 2, &[5_000, 50_000]),
@@ -88,8 +88,8 @@ pub fn specimen_plans(scale: Scale) -> Vec<SpecimenPlan> {
     plans
 }
 
-/// Draws a mixture's rows, measures how much its components overlap, and takes EM and SEM through 50 rounds.
-/// Nothing if stopped.
+/// Draws rows from a mixture, measures how much its components overlap, and runs 50 rounds of EM and SEM. `None` if
+/// stopped.
 pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Specimen>, Error> {
     let SpecimenPlan { n_columns, n_components, n_rows, balance, seed } = *plan;
     let artificial = Artificial { n_columns, n_components, balance, ..Artificial::default() };
@@ -118,13 +118,13 @@ pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Spe
     }))
 }
 
-/// How often the most probable component is not the one that a row was drawn from.
+/// The share of rows whose most probable component is not the one they were drawn from.
 fn bayes_error(truth: &mixtura::Mixture<FullGaussian>, seed: u64) -> Result<f64, Error> {
-    // Rows of their own: those of the fit are numbered from 0.
+    // Separate rows: those of the fit are numbered from 0.
     const FIRST: usize = 1 << 40;
     let (values, drawn) = truth.sample(FIRST..FIRST + ROWS_FOR_ERROR, seed)?;
     let rows = Rows::from_vec(values, truth.components.mean(0).len())?;
-    let found = truth.labels(&rows, 0..ROWS_FOR_ERROR)?;
+    let found = truth.labels(&rows)?;
     let wrong = found.iter().zip(&drawn).filter(|(found, drawn)| found != drawn).count();
     Ok(wrong as f64 / ROWS_FOR_ERROR as f64)
 }

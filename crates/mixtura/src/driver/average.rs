@@ -1,4 +1,4 @@
-//! Averages the statistics of rounds: SEM's answer, and the memory of SAEM.
+//! Averages statistics over rounds, for SEM's result and for SAEM.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,21 @@ use crate::family::{Family, Fate, Floor, Moments, Outcome};
 use crate::matching::Outline;
 use crate::pass::Tally;
 
-/// Statistics of several rounds, added up about the centres of the first: a multiple of their mean.
+/// Summed statistics of several rounds, relative to the centres of the first round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Sum<M> {
-    pub(crate) moments: M,
-    /// Sum of the rows' weights over all rounds.
-    pub(crate) weight: f64,
-    pub(crate) n_rounds: u64,
+pub(super) struct Sum<M> {
+    pub(super) moments: M,
+    /// Sum of the row weights over all rounds.
+    pub(super) weight: f64,
+    pub(super) n_rounds: u64,
 }
 
 impl<M: Moments> Sum<M> {
-    pub(crate) fn of(tally: &Tally<M>) -> Self {
+    pub(super) fn of(tally: &Tally<M>) -> Self {
         Self { moments: tally.moments.clone(), weight: tally.weight, n_rounds: 1 }
     }
 
-    pub(crate) fn add(&mut self, tally: &Tally<M>) {
+    pub(super) fn add(&mut self, tally: &Tally<M>) {
         self.moments.add_scaled(&tally.moments, 1.0);
         self.weight += tally.weight;
         self.n_rounds += 1;
@@ -37,35 +37,35 @@ impl<M: Moments> Sum<M> {
 
 /// The statistics of SEM's last rounds, as long as its likelihood is flat.
 ///
-/// Rounds are added up in batches, because flatness is known only where a batch ends. Memory: two
-/// copies of the statistics.
+/// Rounds are collected in batches, because flatness is only known at the end of a batch. Memory: two copies of the
+/// statistics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub(crate) struct Tail<F: Family> {
-    /// The round that is to be added next: a round that is gone through again is not added again.
+pub(super) struct Tail<F: Family> {
+    /// The round to be added next. A round that is repeated is not added twice.
     next: u64,
-    /// Rounds of the batch under way.
+    /// Rounds of the current batch.
     batch: Option<Sum<F::Moments>>,
-    /// All flat batches or, before any two were flat, the last one.
+    /// All flat batches; before two batches were flat, only the last one.
     kept: Option<Sum<F::Moments>>,
     is_flat: bool,
-    /// Mean outline of the models since the last restart, and how many these are.
+    /// Mean outline of the models since the last `clear`, and their number.
     outline: Option<(Outline, u64)>,
 }
 
 impl<F: Family> Tail<F> {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { next: 0, batch: None, kept: None, is_flat: false, outline: None }
     }
 
-    /// Forgets all rounds so far.
-    pub(crate) fn restart(&mut self) {
+    /// Discards all rounds so far.
+    pub(super) fn clear(&mut self) {
         *self = Self { next: self.next, ..Self::new() };
     }
 
-    /// Adds the statistics that a pass under `model` gave; `likelihoods` end with that model's, and
-    /// are looked at in batches of so many rounds.
-    pub(crate) fn add(
+    /// Adds the statistics of a pass under `model`. `likelihoods` end with that model's; they are examined in batches
+    /// of `batch` rounds.
+    pub(super) fn add(
         &mut self,
         model: &F,
         tally: &Tally<F::Moments>,
@@ -94,13 +94,13 @@ impl<F: Family> Tail<F> {
         }
     }
 
-    /// Restarts if the components no longer are those of the rounds before (label switching).
+    /// Starts over if the components no longer correspond to those of the previous rounds (label switching).
     fn follow(&mut self, model: &F, scale: &[f64]) {
         let outline = Outline::of(model);
         if let Some((mean, _)) = &self.outline
             && !outline.matches_by_number(mean, scale)
         {
-            self.restart();
+            self.clear();
         }
         match &mut self.outline {
             Some((mean, n)) => {
@@ -111,14 +111,14 @@ impl<F: Family> Tail<F> {
         }
     }
 
-    /// How many rounds the flat tail has; 0 if there is none.
-    pub(crate) fn n_rounds(&self) -> u64 {
+    /// Number of rounds in the flat tail; 0 if there is none.
+    pub(super) fn n_rounds(&self) -> u64 {
         self.kept.as_ref().filter(|_| self.is_flat).map_or(0, |kept| kept.n_rounds)
     }
 
-    /// The model that maximises the likelihood of the averaged statistics, and what became of
-    /// its components; none if there is no flat tail.
-    pub(crate) fn model(&self, previous: &F, floor: &Floor) -> Option<(Mixture<F>, Vec<Outcome>)> {
+    /// The maximum-likelihood model of the averaged statistics, and the outcome for each component; `None` without a
+    /// flat tail.
+    pub(super) fn model(&self, previous: &F, floor: &Floor) -> Option<(Mixture<F>, Vec<Outcome>)> {
         let kept = self.kept.as_ref().filter(|_| self.is_flat)?;
         let n_components = previous.n_components();
         if (0..n_components).any(|k| kept.moments.weight(k) <= 0.0) {

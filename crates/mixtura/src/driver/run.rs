@@ -1,20 +1,30 @@
-//! Runs one restart from its first model to its end; its state can be saved and continued.
+//! The main loop: model → pass → statistics → model, from an initial model until a rule ends it.
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::average::{Sum, Tail};
 use super::event::Event;
-use super::leap::{Leaps, Trial, leap};
-use super::stage::{batch, half, hand_over};
-use super::termination::{BATCH, is_flat};
-use super::update::update;
-use super::{Algorithm, Observer, Options, SemResult, Termination};
+use super::origin::moved_back;
+use super::procedure::{Procedure, Steps};
+use super::{Observer, Options, Problem, Seen, Termination};
 use crate::family::{Family, Floor};
-use crate::pass::{Assignment, Engine, Pass, Precision, Tally};
+use crate::pass::{Assignment, Precision, Tally};
 use crate::random::{Address, Purpose};
+use crate::sweep::Engine;
 use crate::{Error, Mixture};
 
-/// Everything that a restart needs to go on: save it between rounds, continue with the same bits.
+/// A model and its likelihood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Evaluated<F: Family> {
+    /// The model.
+    pub model: Mixture<F>,
+    /// Its mean log-likelihood per unit of weight, in nats.
+    pub mean_ln_likelihood: f64,
+}
+
+/// What all algorithms keep between two rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct State<F: Family> {
@@ -22,43 +32,43 @@ pub struct State<F: Family> {
     pub restart: u64,
     /// Rounds done.
     pub round: u64,
-    /// What is subtracted from all rows, if they lie far from 0: models are those of such rows.
-    #[serde(default)]
+    /// The vector subtracted from all rows, if they are far from 0. Models refer to the shifted rows.
     pub origin: Option<Vec<f64>>,
-    /// The model after them.
+    /// The current model.
     pub model: Mixture<F>,
-    /// Least spread of components.
+    /// How narrow components may become.
     pub floor: Floor,
-    /// Mean log-likelihoods of all models evaluated so far, the initial one first.
+    /// Mean log-likelihoods of all models evaluated so far, starting with the initial model.
     pub likelihoods: Vec<f64>,
     /// The best model evaluated so far.
-    pub best: Option<(Mixture<F>, f64)>,
+    pub best: Option<Evaluated<F>>,
     /// How often each component was moved to a new place.
     pub reseeds: Vec<u32>,
-    /// Last round with a repair: stopping rules look only at what came after.
+    /// Last round with a repair. Stopping rules only consider later rounds.
     pub repaired: Option<u64>,
     /// What happened so far.
     pub events: Vec<Event>,
-    /// Statistics for SEM's average.
-    pub(crate) tail: Tail<F>,
-    /// SAEM's averaged statistics.
-    pub(crate) average: Option<Sum<F::Moments>>,
-    /// Rounds after which `auto`'s SEM handed over to EM.
-    pub em_since: Option<u64>,
-    /// Set while the model has to prove itself.
-    pub(crate) trial: Option<Trial<F>>,
-    /// EM's last steps, to extrapolate from.
-    pub(crate) leaps: Leaps<F>,
+    /// Set while the model is on trial.
+    pub(super) trial: Option<Trial<F>>,
+}
+
+/// What to do if the next pass shows that the model is not good enough.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(super) struct Trial<F: Family> {
+    /// The model to use instead.
+    pub(super) instead: Mixture<F>,
+    /// The mean log-likelihood that the model on trial must reach.
+    pub(super) target: f64,
 }
 
 impl<F: Family> State<F> {
-    /// Before the first round.
-    pub fn new(model: Mixture<F>, restart: u64, floor: Floor) -> Self {
+    fn new(origin: Option<Vec<f64>>, model: Mixture<F>, restart: u64, floor: Floor) -> Self {
         let reseeds = vec![0; model.n_components()];
         Self {
             restart,
             round: 0,
-            origin: None,
+            origin,
             model,
             floor,
             likelihoods: Vec::new(),
@@ -66,284 +76,222 @@ impl<F: Family> State<F> {
             reseeds,
             repaired: None,
             events: Vec::new(),
-            tail: Tail::new(),
-            average: None,
-            em_since: None,
             trial: None,
-            leaps: Leaps::new(),
         }
     }
 
-    /// Before the first round, with model and floor of rows from which `origin` is subtracted.
-    pub(crate) fn about(origin: Option<Vec<f64>>, model: Mixture<F>, restart: u64, floor: Floor) -> Self {
-        Self { origin, ..Self::new(model, restart, floor) }
+    /// Mean log-likelihood of the last evaluated model; NaN if there is none.
+    pub(super) fn last_likelihood(&self) -> f64 {
+        self.likelihoods.last().copied().unwrap_or(f64::NAN)
     }
 
-    /// What rows are taken about, in the coordinates of the model.
-    fn centre<E: Engine<F>>(&self, engine: &E) -> Vec<f64> {
-        super::origin::less(&engine.summary().centre, self.origin.as_deref())
+    /// The current model as the last pass evaluated it.
+    pub(super) fn last(&self) -> Evaluated<F> {
+        Evaluated { model: self.model.clone(), mean_ln_likelihood: self.last_likelihood() }
     }
 
-    /// Over how many rounds SEM's statistics are averaged so far; 0 while its likelihood is not flat.
-    pub fn n_averaged(&self) -> u64 {
-        self.tail.n_rounds()
+    /// The best model evaluated so far, or the current one if there is none.
+    pub(super) fn best_or_last(&self) -> Evaluated<F> {
+        self.best.clone().unwrap_or_else(|| self.last())
+    }
+
+    fn note(&mut self, likelihood: f64) {
+        // A run that continues after an interruption evaluates its last model again.
+        self.likelihoods.truncate(self.round as usize);
+        self.likelihoods.push(likelihood);
+        // If models differ only by rounding, the later one is closer to convergence; if the same model is evaluated
+        // twice, the later evaluation may have used higher precision.
+        let rounding = 4.0 * f64::EPSILON * likelihood.abs();
+        let is_best =
+            |best: &Evaluated<F>| likelihood >= best.mean_ln_likelihood - rounding || best.model == self.model;
+        if self.best.as_ref().is_none_or(is_best) {
+            self.best = Some(self.last());
+        }
     }
 }
 
-/// One restart under way.
-#[derive(Debug)]
+/// One restart in progress. Saved between rounds and loaded again, it gives the same bits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Run<F: Family> {
     state: State<F>,
+    procedure: Procedure<F>,
+    end: Option<End<F>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+struct End<F: Family> {
     termination: Termination,
-    answer: (Mixture<F>, f64),
+    answer: Evaluated<F>,
 }
 
 impl<F: Family> Run<F> {
-    /// A run from a state, fresh or saved.
-    pub fn new(state: State<F>) -> Self {
-        let answer = (state.model.clone(), f64::NAN);
-        Self { state, termination: Termination::RoundLimit, answer }
+    /// A run before its first round. The model and the floor refer to rows from which `origin` was subtracted.
+    pub(super) fn new(
+        options: &Options,
+        restart: u64,
+        origin: Option<Vec<f64>>,
+        model: Mixture<F>,
+        floor: Floor,
+    ) -> Self {
+        Self { state: State::new(origin, model, restart, floor), procedure: Procedure::new(options), end: None }
     }
 
-    /// The state, to look at or to save.
+    /// The state shared by all algorithms.
     pub fn state(&self) -> &State<F> {
         &self.state
     }
 
-    /// Why the run ended.
-    pub fn termination(&self) -> Termination {
-        self.termination
+    /// The state shared by all algorithms, which may be changed between rounds.
+    #[doc(hidden)]
+    pub fn state_mut(&mut self) -> &mut State<F> {
+        &mut self.state
     }
 
-    /// Says that the end was requested, though the run itself had come to one.
-    pub(crate) fn interrupt(&mut self) {
-        self.termination = Termination::Interrupted;
+    /// The current model, in the data's own coordinates.
+    pub fn model(&self) -> Cow<'_, Mixture<F>> {
+        let moved = moved_back(&self.state.model, self.state.origin.as_deref());
+        moved.map_or(Cow::Borrowed(&self.state.model), Cow::Owned)
     }
 
-    /// The one loop: model → pass → statistics → model, until a stopping rule holds.
-    ///
-    /// The likelihood of a model falls out of the pass that makes the next one, so the last model
-    /// costs one pass more.
-    pub fn go<E: Engine<F>>(&mut self, engine: &E, options: &Options, observer: &dyn Observer) -> Result<(), Error> {
-        while !self.step(engine, options, observer)? {}
+    /// Why the run ended; `None` while it is in progress.
+    pub fn termination(&self) -> Option<Termination> {
+        self.end.as_ref().map(|end| end.termination)
+    }
+
+    /// The result of a run that has ended. If it was interrupted, this is the best model so far.
+    pub fn answer(&self) -> Option<&Evaluated<F>> {
+        self.end.as_ref().map(|end| &end.answer)
+    }
+
+    /// Number of rounds over which SEM's statistics are averaged so far; 0 while its likelihood is not flat.
+    pub fn n_averaged(&self) -> u64 {
+        self.procedure.n_averaged()
+    }
+
+    /// The round after which `auto` switched to EM; `None` before that and for other algorithms.
+    pub fn em_since(&self) -> Option<u64> {
+        self.procedure.em_since()
+    }
+
+    /// How far likelihoods of the same result may differ.
+    pub(super) fn noise(&self) -> f64 {
+        self.procedure.noise(&self.state)
+    }
+
+    /// Runs until a rule ends it. An interrupted run continues; a run that has ended otherwise stays as it is.
+    pub fn go<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<(), Error> {
+        while !self.step(problem, observer)? {}
         Ok(())
     }
 
-    /// One turn of the loop: a pass under the model and, unless a stopping rule holds, the model of the
-    /// next round. Returns whether the run has ended.
+    /// One iteration of the loop: a pass under the model and, unless a rule ends the run, the next model. Returns
+    /// whether the run has ended.
     ///
-    /// A pass that is stopped half-way ends the run with the best model evaluated so far; only if there is none it
-    /// is [`Error::Interrupted`]. The state is that before the pass, and can be saved and continued.
-    pub fn step<E: Engine<F>>(
-        &mut self,
-        engine: &E,
-        options: &Options,
-        observer: &dyn Observer,
-    ) -> Result<bool, Error> {
-        match self.turn(engine, options, observer) {
-            Err(Error::Interrupted) if self.state.best.is_some() => {
-                self.termination = Termination::Interrupted;
-                self.answer = self.answer(engine, options)?;
-                Ok(true)
-            }
-            other => other,
-        }
-    }
-
-    fn turn<E: Engine<F>>(&mut self, engine: &E, options: &Options, observer: &dyn Observer) -> Result<bool, Error> {
-        let (restart, round) = (self.state.restart, self.state.round);
-        observer.pass_started(restart, round);
-        let tally = self.pass(engine, options)?;
-        let likelihood = tally.mean_ln_likelihood();
-        self.note(likelihood);
-        observer.evaluated(restart, round, likelihood);
-        self.remember(options, &tally);
-        let is_stopped = observer.is_stopped() || engine.is_stopped();
-        if let Some(termination) = self.verdict(options, is_stopped) {
-            self.termination = termination;
-            self.answer = self.answer(engine, options)?;
+    /// A pass that is stopped ends the run with the best model evaluated so far, or with [`Error::Interrupted`] if
+    /// there is none. The state is the one before the pass, and can be saved and continued.
+    pub fn step<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<bool, Error> {
+        if self.termination().is_some_and(|termination| termination != Termination::Interrupted) {
             return Ok(true);
         }
-        let n_repairs = advance(engine, options, &mut self.state, tally)?;
+        let found = match self.turn(problem, observer) {
+            Err(Error::Interrupted) if self.state.best.is_some() => Some(Termination::Interrupted),
+            other => other?,
+        };
+        self.end = None;
+        if let Some(termination) = found {
+            self.end = Some(match self.answer_after(problem, termination) {
+                // Stopped while the answer was evaluated: what is known, and a run that can go on.
+                Err(Error::Interrupted) => {
+                    End { termination: Termination::Interrupted, answer: self.state.best_or_last() }
+                }
+                answer => End { termination, answer: answer? },
+            });
+        }
+        Ok(self.end.is_some())
+    }
+
+    fn turn<E: Engine>(
+        &mut self,
+        problem: &Problem<'_, F, E>,
+        observer: &dyn Observer,
+    ) -> Result<Option<Termination>, Error> {
+        let (restart, round) = (self.state.restart, self.state.round);
+        let lags = problem.rule().lags();
+        if lags && round >= problem.options().rounds {
+            return Ok(Some(Termination::RoundLimit));
+        }
+        observer.pass_started(restart, round);
+        let tally = self.pass(problem)?;
+        self.state.note(tally.mean_ln_likelihood());
+        observer.evaluated(restart, round, tally.mean_ln_likelihood());
+        if round < problem.options().rounds {
+            self.procedure.keep(&self.state, &tally, problem.options());
+        }
+        if !lags && let Some(termination) = self.verdict(problem, observer) {
+            return Ok(Some(termination));
+        }
+        let n_repairs = self.procedure.next(problem, &mut self.state, tally)?;
         self.state.round += 1;
         observer.updated(restart, self.state.round, n_repairs);
-        Ok(false)
+        Ok(if lags { self.verdict(problem, observer) } else { None })
     }
 
-    /// The answer of a run that has ended, and its mean log-likelihood.
-    pub fn result(&self) -> (&Mixture<F>, f64) {
-        (&self.answer.0, self.answer.1)
-    }
-
-    /// One pass under the model; if that was on trial and is not good enough, one more under the
-    /// model to take instead.
-    fn pass<E: Engine<F>>(&mut self, engine: &E, options: &Options) -> Result<Tally<F::Moments>, Error> {
-        let tally = self.pass_once(engine, options)?;
+    /// One pass under the model. If the model was on trial and is not good enough, another pass under its replacement.
+    fn pass<E: Engine>(&mut self, problem: &Problem<'_, F, E>) -> Result<Tally<F::Moments>, Error> {
+        let tally = problem.pass(&self.state, self.assignment(problem.options()))?;
         let Some(trial) = self.state.trial.take() else { return Ok(tally) };
-        if tally.mean_ln_likelihood() >= trial.least {
-            self.state.leaps.accepted(self.state.round);
+        let is_accepted = tally.mean_ln_likelihood() >= trial.target;
+        self.procedure.tried(self.state.round, is_accepted);
+        if is_accepted {
             return Ok(tally);
         }
-        self.state.leaps.rejected();
         self.state.model = trial.instead;
-        self.pass_once(engine, options)
-    }
-
-    fn pass_once<E: Engine<F>>(&self, engine: &E, options: &Options) -> Result<Tally<F::Moments>, Error> {
-        engine.run(&Pass {
-            origin: self.state.origin.clone(),
-            model: self.state.model.clone(),
-            centre: self.state.centre(engine),
-            assignment: self.assignment(options),
-            precision: options.precision,
-        })
-    }
-
-    /// For SEM as the options say, else the last model; the best if interrupted. A likelihood that
-    /// came from a pass in single precision is evaluated anew.
-    fn answer<E: Engine<F>>(&self, engine: &E, options: &Options) -> Result<(Mixture<F>, f64), Error> {
-        let state = &self.state;
-        let stage = state.stage(options);
-        let last = (state.model.clone(), state.likelihoods.last().copied().unwrap_or(f64::NAN));
-        let in_pass = |model: Mixture<F>| evaluated(engine, state.origin.clone(), model);
-        let is_double = options.precision == Precision::Double || matches!(stage, Algorithm::Em | Algorithm::Cem);
-        let in_double = |found: (Mixture<F>, f64)| if is_double { Ok(found) } else { in_pass(found.0) };
-        let best = || state.best.clone().unwrap_or_else(|| last.clone());
-        if self.termination == Termination::Interrupted {
-            // An engine that was stopped evaluates nothing more: the likelihood as it was seen then.
-            return match in_double(best()) {
-                Err(Error::Interrupted) => Ok(best()),
-                other => other,
-            };
-        }
-        match (stage, options.result) {
-            (Algorithm::Sem, SemResult::Best) => in_double(best()),
-            (Algorithm::Sem, SemResult::Average) => {
-                let best = in_double(best())?;
-                let Some((average, _)) = state.tail.model(&state.model.components, &state.floor) else {
-                    return Ok(best);
-                };
-                let average = in_pass(average)?;
-                Ok(if average.1 >= best.1 { average } else { best })
-            }
-            // EM may end below SEM's best model if it began below it, or had to repair.
-            (Algorithm::Em, _) if options.algorithm == Algorithm::Auto && best().1 > last.1 => {
-                let best = in_pass(best().0)?;
-                Ok(if best.1 > last.1 { best } else { last })
-            }
-            _ => in_double(last),
-        }
-    }
-
-    /// Keeps statistics that a later answer may be made of.
-    fn remember(&mut self, options: &Options, tally: &Tally<F::Moments>) {
-        let state = &mut self.state;
-        let has_statistics = state.round < options.rounds;
-        if state.stage(options) == Algorithm::Sem && options.result == SemResult::Average && has_statistics {
-            let State { model, likelihoods, floor, tail, .. } = state;
-            tail.add(&model.components, tally, likelihoods, batch(options), floor);
-        }
+        problem.pass(&self.state, self.assignment(problem.options()))
     }
 
     fn assignment(&self, options: &Options) -> Assignment {
-        if self.state.round >= options.rounds {
+        let State { restart, round, .. } = self.state;
+        if round >= options.rounds {
             return Assignment::Evaluate;
         }
-        match self.state.stage(options) {
-            Algorithm::Em | Algorithm::Auto => Assignment::Soft,
-            Algorithm::Cem => Assignment::Hard,
-            Algorithm::Sem | Algorithm::Saem => Assignment::Sampled(Address {
-                seed: options.seed,
-                restart: self.state.restart,
-                round: self.state.round,
-                purpose: Purpose::Label,
-            }),
-        }
+        self.procedure.assignment(Address { seed: options.seed, restart, round, purpose: Purpose::Label })
     }
 
-    fn note(&mut self, likelihood: f64) {
-        let state = &mut self.state;
-        // A run that was interrupted and goes on evaluates its last model again.
-        state.likelihoods.truncate(state.round as usize);
-        state.likelihoods.push(likelihood);
-        // Of models that differ by rounding alone the later one has settled further; of one model
-        // the later evaluation may have been in higher precision.
-        let rounding = 4.0 * f64::EPSILON * likelihood.abs();
-        let is_best = |(model, best): &(Mixture<F>, f64)| likelihood >= *best - rounding || *model == state.model;
-        if state.best.as_ref().is_none_or(is_best) {
-            state.best = Some((state.model.clone(), likelihood));
-        }
-    }
-
-    fn verdict(&self, options: &Options, is_stopped: bool) -> Option<Termination> {
-        if is_stopped {
+    fn verdict<E: Engine>(&self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Option<Termination> {
+        let (state, options) = (&self.state, problem.options());
+        let is_stopped = || observer.is_stopped() || problem.source().is_stopped();
+        let lags = problem.rule().lags();
+        if !lags && is_stopped() {
             return Some(Termination::Interrupted);
         }
-        if options.tolerance > 0.0
-            && let Some(termination) = self.settled(options)
-        {
-            return Some(termination);
+        let settled = if options.tolerance > 0.0 { self.procedure.settled(state, options) } else { None };
+        let seen = Seen { round: state.round, likelihoods: &state.likelihoods, events: &state.events, settled };
+        let found = problem.rule().verdict(&seen);
+        if lags {
+            return found.or_else(|| is_stopped().then_some(Termination::Interrupted));
         }
-        (self.state.round >= options.rounds).then_some(Termination::RoundLimit)
+        found.or_else(|| (state.round >= options.rounds).then_some(Termination::RoundLimit))
     }
 
-    /// Whether the algorithm's own stopping rule holds.
-    fn settled(&self, options: &Options) -> Option<Termination> {
+    /// The algorithm's result, or the best model if the run was stopped. A likelihood from a single-precision pass is
+    /// evaluated again.
+    fn answer_after<E: Engine>(
+        &self,
+        problem: &Problem<'_, F, E>,
+        termination: Termination,
+    ) -> Result<Evaluated<F>, Error> {
         let state = &self.state;
-        let (likelihoods, n) = (&state.likelihoods, state.likelihoods.len());
-        // Whether the last so many changes were small, among models from number `since` on.
-        let is_settled = |n_changes: usize, since: u64| {
-            let last = &likelihoods[n.saturating_sub(n_changes + 1)..];
-            n > since as usize + n_changes && last.windows(2).all(|pair| (pair[1] - pair[0]).abs() < options.tolerance)
-        };
-        let has_settled = match state.stage(options) {
-            Algorithm::Sem => {
-                let is_alone = options.algorithm == Algorithm::Sem;
-                return (is_alone && is_flat(likelihoods, BATCH)).then_some(Termination::Flat);
-            }
-            Algorithm::Saem => is_settled(3, half(options)),
-            // An extrapolated model says nothing about the size of EM's steps.
-            _ if state.leaps.is_leap(state.round) => false,
-            // Models from the last repaired or rough one on: earlier ones were another start. But
-            // repairs in every round may lead nowhere: three small changes end that.
-            _ => {
-                let since = state.em_since.unwrap_or(0);
-                is_settled(1, since.max(state.repaired.unwrap_or(0))) || is_settled(3, since)
-            }
-        };
-        has_settled.then_some(Termination::Converged)
-    }
-}
-
-/// Makes the model of the next round; returns how many repairs and clippings it took.
-fn advance<F: Family, E: Engine<F>>(
-    engine: &E,
-    options: &Options,
-    state: &mut State<F>,
-    tally: Tally<F::Moments>,
-) -> Result<u64, Error> {
-    if state.hands_over(options) {
-        return hand_over(engine, options, state, &tally);
-    }
-    let n_repairs = update(engine, options, state, &tally)?;
-    if options.accelerate && state.stage(options) == Algorithm::Em {
-        if state.repaired == Some(state.round + 1) {
-            state.leaps.restart();
-        } else {
-            leap(state, tally);
+        if problem.rule().lags() {
+            return Ok(state.last());
         }
+        if termination != Termination::Interrupted {
+            return self.procedure.answer(problem, state);
+        }
+        let best = state.best_or_last();
+        // The best model may be one of `auto`'s SEM, even if it goes on with EM by now.
+        let is_exact = !self.procedure.samples() || problem.options().precision == Precision::Double;
+        if is_exact { Ok(best) } else { problem.evaluated(state, best.model) }
     }
-    Ok(n_repairs)
-}
-
-/// A model and its mean log-likelihood in double precision, of rows from which `origin` is subtracted.
-pub(super) fn evaluated<F: Family, E: Engine<F>>(
-    engine: &E,
-    origin: Option<Vec<f64>>,
-    model: Mixture<F>,
-) -> Result<(Mixture<F>, f64), Error> {
-    let centre = super::origin::less(&engine.summary().centre, origin.as_deref());
-    let pass = Pass { origin, model, centre, assignment: Assignment::Evaluate, precision: Precision::Double };
-    let tally = engine.run(&pass)?;
-    Ok((pass.model, tally.mean_ln_likelihood()))
 }

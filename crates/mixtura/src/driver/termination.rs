@@ -1,19 +1,22 @@
-//! Names the reasons for which a fit ends.
+//! The reasons for which a fit ends, and the tests on likelihoods behind them.
 
 use serde::{Deserialize, Serialize};
 
 /// Why a fit ended. Not converging is an outcome, not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Termination {
     /// The likelihood changed by less than the tolerance.
     Converged,
-    /// SEM's likelihood no longer rises: two batches of rounds agree within their errors.
+    /// SEM's likelihood no longer rises: two batches of rounds agree within their standard errors.
     Flat,
     /// The limit on rounds was reached.
     RoundLimit,
-    /// Requested, by the observer or by whoever runs the passes: some restart did not end by itself.
+    /// The observer or the engine requested a stop, and some restart did not end on its own.
     Interrupted,
+    /// A component became singular, and the stopping rule does not allow repairs.
+    Collapsed,
 }
 
 impl Termination {
@@ -22,27 +25,41 @@ impl Termination {
         matches!(self, Self::Converged | Self::Flat)
     }
 
-    /// The reason as model files have it.
+    /// The name of the reason in model files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Converged => "converged",
             Self::Flat => "flat",
             Self::RoundLimit => "round-limit",
             Self::Interrupted => "interrupted",
+            Self::Collapsed => "collapsed",
         }
     }
 }
 
-/// Rounds in a batch of SEM's stopping rule.
-pub(crate) const BATCH: usize = 10;
+/// Whether the last `n_changes` changes of the likelihood were small, considering models from number `since` on.
+pub(super) fn are_small(likelihoods: &[f64], n_changes: usize, since: u64, tolerance: f64) -> bool {
+    let n = likelihoods.len();
+    let last = &likelihoods[n.saturating_sub(n_changes + 1)..];
+    n > since as usize + n_changes && last.windows(2).all(|pair| (pair[1] - pair[0]).abs() < tolerance)
+}
 
-/// Rounds in a batch of `auto`'s SEM: EM goes on where drift no longer stands out from noise, so
-/// that a rough answer is enough.
-pub(crate) const SHORT_BATCH: usize = 5;
+/// Whether the likelihood has settled: one small change since the last repair. Repairs in every round may lead nowhere,
+/// so three small changes also count.
+pub(super) fn has_settled(likelihoods: &[f64], since: u64, repaired: Option<u64>, tolerance: f64) -> bool {
+    are_small(likelihoods, 1, since.max(repaired.unwrap_or(0)), tolerance)
+        || are_small(likelihoods, 3, since, tolerance)
+}
 
-/// Whether the last two batches of likelihoods differ by less than two standard errors; asked only
-/// where a batch ends, so that one small change never stops a fit.
-pub(crate) fn is_flat(likelihoods: &[f64], batch: usize) -> bool {
+/// Rounds per batch of SEM's stopping rule.
+pub(super) const BATCH: usize = 10;
+
+/// Rounds per batch of SEM in `auto`. EM takes over when drift is no larger than noise, so a rough result is enough.
+pub(super) const SHORT_BATCH: usize = 5;
+
+/// Whether the last two batches of likelihoods differ by less than two standard errors. Only tested at the end of a
+/// batch, so a single small change never stops a fit.
+pub(super) fn is_flat(likelihoods: &[f64], batch: usize) -> bool {
     let n = likelihoods.len();
     if n < 2 * batch || !n.is_multiple_of(batch) {
         return false;
@@ -59,17 +76,16 @@ pub(crate) fn is_flat(likelihoods: &[f64], batch: usize) -> bool {
     (after - before).abs() < 2.0 * error || error == 0.0 && after == before
 }
 
-/// Whether `auto`'s SEM has come to where its noise hides its rise: two short batches are flat or,
-/// after as many rounds, a round has lowered the likelihood. From there on EM's steps are worth
-/// their price.
-pub(crate) fn has_levelled(likelihoods: &[f64]) -> bool {
+/// Whether SEM in `auto` has reached the point where its noise hides its progress: two short batches are flat or, after
+/// as many rounds, a round has lowered the likelihood. From there on, EM's steps are worth their cost.
+pub(super) fn has_levelled(likelihoods: &[f64]) -> bool {
     let has_fallen = || matches!(likelihoods, [.., before, last] if last <= before);
     is_flat(likelihoods, SHORT_BATCH) || likelihoods.len() >= 2 * SHORT_BATCH && has_fallen()
 }
 
-/// Whether `auto`'s SEM rises by slow, even steps, where extrapolated ones of EM are the shorter way:
-/// its last short batch rose by more than half of what the one before did.
-pub(crate) fn has_slowed(likelihoods: &[f64]) -> bool {
+/// Whether SEM in `auto` progresses slowly and steadily, where EM's extrapolated steps are faster: its last short batch
+/// gained more than half as much as the one before.
+pub(super) fn has_slowed(likelihoods: &[f64]) -> bool {
     let n = likelihoods.len();
     if n <= 2 * SHORT_BATCH || !(n - 1).is_multiple_of(SHORT_BATCH) {
         return false;
@@ -91,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_after_ten_rounds_is_level() {
+    fn a_decrease_after_ten_rounds_counts_as_level() {
         let mut likelihoods: Vec<f64> = (0..12).map(f64::from).collect();
         assert!(!has_levelled(&likelihoods));
         likelihoods.push(10.5);

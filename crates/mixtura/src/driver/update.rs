@@ -1,36 +1,47 @@
-//! Makes the next model from statistics, and repairs components that have become degenerate.
+//! Computes the next model from statistics, and repairs degenerate components.
 
-use super::average::Sum;
+use super::Problem;
 use super::event::{EventKind, record};
 use super::run::State;
-use super::stage::half;
-use super::{Algorithm, Options};
 use crate::family::{Family, Fate, Moments, Outcome};
-use crate::pass::{Engine, Tally};
-use crate::random::{Address, Purpose};
+use crate::pass::Tally;
+use crate::sweep::Engine;
 use crate::{Error, Mixture};
 
-/// Reseeds after which an empty component is left alone.
+/// Number of reseeds after which an empty component is left alone.
 const MOST_RESEEDS: u32 = 5;
-/// EM counts a component as empty below this share of the total weight.
-pub(crate) const EMPTY_SHARE: f64 = 1e-10;
+/// EM considers a component empty below this share of the total weight.
+pub(super) const EMPTY_SHARE: f64 = 1e-10;
 
-/// Replaces the state's model by the next one; returns how many repairs and clippings it took.
-pub(crate) fn update<F: Family, E: Engine<F>>(
-    engine: &E,
-    options: &Options,
+/// What the weight of a component consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counting {
+    /// Shares of all rows: a component never has too few rows, it can only be empty.
+    Shares,
+    /// Whole rows: a component may have too few of them.
+    Rows,
+}
+
+/// Replaces the state's model by the next one; returns the number of repairs and clippings.
+pub(super) fn update<F: Family, E: Engine>(
+    problem: &Problem<'_, F, E>,
     state: &mut State<F>,
     tally: &Tally<F::Moments>,
+    counting: Counting,
 ) -> Result<u64, Error> {
-    let fates = fates(engine, options, state, tally)?;
-    state.average = averaged(options, state, tally, &fates);
-    let plain = (&tally.moments, tally.weight);
-    let (moments, weight) = state.average.as_ref().map_or(plain, |sum| (&sum.moments, sum.weight));
-    let (components, outcomes) = state.model.components.maximize(moments, &fates, &state.floor);
-    let weights = mixing_weights(moments, weight, &fates);
+    let fates = fates(problem, state, tally, counting)?;
+    Ok(estimate(state, &tally.moments, tally.weight, &fates))
+}
+
+/// Replaces the state's model by the maximum-likelihood model of statistics with the given total weight, as far as the
+/// fates allow; returns the number of repairs and clippings.
+pub(super) fn estimate<F: Family>(state: &mut State<F>, moments: &F::Moments, weight: f64, fates: &[Fate]) -> u64 {
+    let (components, outcomes) = state.model.components.maximize(moments, fates, &state.floor);
+    let weights = mixing_weights(moments, weight, fates);
     let round = state.round + 1;
     let mut n_repairs = 0;
     for (k, (fate, outcome)) in fates.iter().zip(&outcomes).enumerate() {
+        state.reseeds[k] += u32::from(matches!(fate, Fate::Reseed(_)));
         if *outcome == Outcome::Rough {
             state.repaired = Some(round);
         }
@@ -43,14 +54,10 @@ pub(crate) fn update<F: Family, E: Engine<F>>(
         }
     }
     state.model = Mixture { weights, components };
-    if state.repaired == Some(round) {
-        state.tail.restart();
-        state.average = None;
-    }
-    Ok(n_repairs)
+    n_repairs
 }
 
-/// What there is to record of a component's update.
+/// The events to record for a component's update.
 pub(super) fn kinds_of(fate: &Fate, outcome: Outcome) -> impl Iterator<Item = EventKind> {
     let of_fate = match fate {
         Fate::Estimate => None,
@@ -68,71 +75,40 @@ pub(super) fn kinds_of(fate: &Fate, outcome: Outcome) -> impl Iterator<Item = Ev
     of_fate.into_iter().chain(of_outcome)
 }
 
-/// SAEM's statistics, s ← (1 − γ)s + γ·new, as a multiple: gains γ = 1/j weigh all rounds of the
-/// second half alike. None where the gain is 1 throughout, or a component needs repair.
-fn averaged<F: Family>(
-    options: &Options,
-    state: &mut State<F>,
+/// Decides how each component is updated.
+pub(super) fn fates<F: Family, E: Engine>(
+    problem: &Problem<'_, F, E>,
+    state: &State<F>,
     tally: &Tally<F::Moments>,
-    fates: &[Fate],
-) -> Option<Sum<F::Moments>> {
-    let is_averaged = options.algorithm == Algorithm::Saem && state.round >= half(options);
-    if !is_averaged || fates.iter().any(|fate| *fate != Fate::Estimate) {
-        return None;
-    }
-    let Some(mut sum) = state.average.take() else { return Some(Sum::of(tally)) };
-    sum.add(tally);
-    Some(sum)
-}
-
-/// Decides what is to become of each component.
-fn fates<F: Family, E: Engine<F>>(
-    engine: &E,
-    options: &Options,
-    state: &mut State<F>,
-    tally: &Tally<F::Moments>,
+    counting: Counting,
 ) -> Result<Vec<Fate>, Error> {
-    let least = state.model.components.least_rows();
+    let fewest_rows = state.model.components.fewest_rows();
     let mut fates = Vec::with_capacity(state.model.n_components());
     for k in 0..state.model.n_components() {
         let is_empty = tally.moments.weight(k) <= EMPTY_SHARE * tally.weight;
-        let n_rows = match state.stage(options) {
-            Algorithm::Em | Algorithm::Auto => None,
-            Algorithm::Sem | Algorithm::Cem | Algorithm::Saem => Some(tally.effective_rows(k)),
-        };
-        fates.push(match n_rows {
-            _ if is_empty && state.reseeds[k] >= MOST_RESEEDS => Fate::Keep,
-            // EM has no round left to fit it where it would be moved to.
-            None if is_empty && state.round + 1 == options.rounds => Fate::Keep,
-            _ if is_empty => {
-                state.reseeds[k] += 1;
-                Fate::Reseed(drawn_row(engine, options, state, k)?)
-            }
-            Some(n_rows) if n_rows < least => Fate::Blend { n_rows },
-            _ => Fate::Estimate,
+        let n_rows = if counting == Counting::Rows { tally.effective_rows(k) } else { f64::INFINITY };
+        // EM would have no round left to fit it at its new place.
+        let is_too_late = counting == Counting::Shares && state.round + 1 == problem.options().rounds;
+        fates.push(if is_empty && (state.reseeds[k] >= MOST_RESEEDS || is_too_late) {
+            Fate::Keep
+        } else if is_empty {
+            Fate::Reseed(problem.drawn_row(state, k)?)
+        } else if n_rows < fewest_rows {
+            Fate::Blend { n_rows }
+        } else {
+            Fate::Estimate
         });
     }
     Ok(fates)
 }
 
-fn drawn_row<F: Family, E: Engine<F>>(
-    engine: &E,
-    options: &Options,
-    state: &State<F>,
-    component: usize,
-) -> Result<Vec<f64>, Error> {
-    let address = Address { seed: options.seed, restart: state.restart, round: state.round, purpose: Purpose::Reseed };
-    let row = engine.sample(1, &mut address.item(component as u64))?.row(0);
-    Ok(super::origin::less(&row, state.origin.as_deref()))
-}
-
-/// Shares of the total weight; 1/K for a reseeded component, and the others scaled to what is left. A kept one has
-/// next to none.
+/// Shares of the total weight; 1/K for a reseeded component, with the others scaled to the remainder. A kept component
+/// has almost none.
 pub(super) fn mixing_weights<M: Moments>(moments: &M, weight: f64, fates: &[Fate]) -> Vec<f64> {
     let n_components = fates.len();
     let fixed = |k: usize| match fates[k] {
         Fate::Reseed(_) => Some(1.0 / n_components as f64),
-        // Not 0, of which there is no logarithm.
+        // Not 0, whose logarithm is infinite.
         Fate::Keep => Some((moments.weight(k) / weight).max(f64::MIN_POSITIVE)),
         Fate::Estimate | Fate::Blend { .. } => None,
     };
@@ -141,7 +117,7 @@ pub(super) fn mixing_weights<M: Moments>(moments: &M, weight: f64, fates: &[Fate
     if fixed_sum == 0.0 {
         return (0..n_components).map(|k| moments.weight(k) / weight).collect();
     }
-    // Components that have rows keep at least one share, however many others are fixed.
+    // Components with rows keep at least one share, however many others are fixed.
     let left = if free_sum > 0.0 { (1.0 - fixed_sum).max(1.0 / n_components as f64) } else { 0.0 };
     let whole = fixed_sum + left;
     (0..n_components).map(|k| fixed(k).unwrap_or_else(|| left * moments.weight(k) / free_sum) / whole).collect()

@@ -2,8 +2,9 @@
 
 use std::ops::DerefMut;
 
+use super::dispatch::block_by_block;
 use super::whiten::Number;
-use super::{Arithmetic, Kernel, Lanes};
+use super::{Arithmetic, Kernel, LANES, Lanes};
 
 /// `constant − Σ_d (a_d x_d + b_d)²` for several components and the rows of one block.
 ///
@@ -84,12 +85,27 @@ impl Kernel for Linear<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) {
         let n = self.block.len();
-        let parameters = self.factors.chunks_exact(n).zip(self.constants);
-        for ((factors, &constant), out) in parameters.zip(self.out) {
-            let mut sum = self.base.map(|base| base + constant);
-            for (x, &a) in self.block.iter().zip(factors) {
-                for (sum, &x) in sum.iter_mut().zip(x.iter()) {
-                    *sum = A::mul_add(a, x, *sum);
+        let base = |k: usize| self.base.map(|base| base + self.constants[k]);
+        let (pairs, rest) = self.out.as_chunks_mut::<2>();
+        let mut k = 0;
+        for [first, second] in pairs {
+            // Two at a time: neither waits for its own sums.
+            let (a, b) = self.factors[k * n..][..2 * n].split_at(n);
+            let (mut sum, mut other) = (base(k), base(k + 1));
+            for ((x, &a), &b) in self.block.iter().zip(a).zip(b) {
+                for lane in 0..LANES {
+                    sum[lane] = A::mul_add(a, x[lane], sum[lane]);
+                    other[lane] = A::mul_add(b, x[lane], other[lane]);
+                }
+            }
+            (*first, *second) = (Lanes(sum), Lanes(other));
+            k += 2;
+        }
+        for out in rest {
+            let mut sum = base(k);
+            for (x, &a) in self.block.iter().zip(&self.factors[k * n..]) {
+                for lane in 0..LANES {
+                    sum[lane] = A::mul_add(a, x[lane], sum[lane]);
                 }
             }
             *out = Lanes(sum);
@@ -113,18 +129,42 @@ impl Kernel for Transform<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) {
         let mut rest = self.factor;
-        for (i, out) in self.out.iter_mut().enumerate() {
-            let (row, tail) = rest.split_at(i + 1);
+        let (pairs, last) = self.out.as_chunks_mut::<2>();
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            let (rows, tail) = rest.split_at(4 * i + 3);
             rest = tail;
-            let mut sum = [0.0; super::LANES];
-            for (x, &a) in self.block.iter().zip(row) {
-                for (sum, &x) in sum.iter_mut().zip(x.iter()) {
-                    *sum = A::mul_add(a, x, *sum);
+            *pair = two_coordinates::<A>(self.block, rows);
+        }
+        for out in last {
+            let mut y = [0.0; LANES];
+            for (x, &a) in self.block.iter().zip(rest) {
+                for lane in 0..LANES {
+                    y[lane] = A::mul_add(a, x[lane], y[lane]);
                 }
             }
-            *out = Lanes(sum);
+            *out = Lanes(y);
         }
     }
+}
+
+/// Two neighbouring coordinates of A x, given those rows of A.
+///
+/// Both at a time: each column of the block is loaded once, and neither waits for its own sums.
+#[inline(always)]
+fn two_coordinates<A: Arithmetic>(block: &[Lanes], rows: &[f64]) -> [Lanes; 2] {
+    let (first, second) = rows.split_at(rows.len() / 2);
+    let (mut y, mut z) = ([0.0; LANES], [0.0; LANES]);
+    for ((x, &a), &b) in block.iter().zip(first).zip(second) {
+        for lane in 0..LANES {
+            y[lane] = A::mul_add(a, x[lane], y[lane]);
+            z[lane] = A::mul_add(b, x[lane], z[lane]);
+        }
+    }
+    let (x, b) = (&block[first.len()], second[first.len()]);
+    for lane in 0..LANES {
+        z[lane] = A::mul_add(b, x[lane], z[lane]);
+    }
+    [Lanes(y), Lanes(z)]
 }
 
 /// The squares of the first columns of every block: each of them, or their sum.
@@ -150,11 +190,12 @@ impl Kernel for Squares<'_> {
             let columns = &block[..self.n_columns];
             if self.n_squares == self.n_columns {
                 for (out, x) in out.iter_mut().zip(columns) {
+                    block_by_block();
                     out.0 = x.map(|x| x * x);
                 }
                 continue;
             }
-            let mut sum = [0.0; super::LANES];
+            let mut sum = [0.0; LANES];
             for x in columns {
                 for (sum, &x) in sum.iter_mut().zip(x.iter()) {
                     *sum = A::mul_add(x, x, *sum);
@@ -169,7 +210,7 @@ impl Kernel for Squares<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{InstructionSet, LANES};
+    use super::super::InstructionSet;
     use super::*;
 
     /// Lanes, and numbers for components.

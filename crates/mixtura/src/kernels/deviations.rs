@@ -1,5 +1,6 @@
 //! Sums squared deviations of products of columns: the variances that Theorems 2 and 3 are stated in.
 
+use super::vector::Vector;
 use super::{Arithmetic, Kernel, LANES, Lanes};
 
 /// Partial sums kept for each pair of columns.
@@ -47,6 +48,19 @@ impl SquaredDeviations<'_> {
     #[inline(always)]
     fn tile<A: Arithmetic, const N: usize>(&mut self, i: usize, j: usize, at: usize) {
         let subtracted: &[f64; N] = self.subtracted[at..].first_chunk().expect("invariant: as many as sums");
+        let sums = if A::IS_WIDE {
+            self.sums_in_registers::<A, N>(i, j, subtracted)
+        } else {
+            self.sums::<A, N>(i, j, subtracted)
+        };
+        for (out, sum) in self.out[at..at + N].iter_mut().zip(&sums) {
+            let pair = |lane: usize| sum[lane] + sum[lane + 4];
+            *out += (pair(0) + pair(2)) + (pair(1) + pair(3));
+        }
+    }
+
+    #[inline(always)]
+    fn sums<A: Arithmetic, const N: usize>(&self, i: usize, j: usize, subtracted: &[f64; N]) -> [[f64; WIDTH]; N] {
         let mut sums = [[0.0; WIDTH]; N];
         for (block, weight) in self.blocks.chunks_exact(self.stride).zip(self.weights) {
             let x = &block[i];
@@ -62,11 +76,34 @@ impl SquaredDeviations<'_> {
             }
         }
         // Kept apart from the loop: the compiler would rather add across lanes inside it.
-        let sums = std::hint::black_box(sums);
-        for (out, sum) in self.out[at..at + N].iter_mut().zip(&sums) {
-            let pair = |lane: usize| sum[lane] + sum[lane + 4];
-            *out += (pair(0) + pair(2)) + (pair(1) + pair(3));
+        std::hint::black_box(sums)
+    }
+
+    /// The same sums, each eight in a register.
+    #[inline(always)]
+    fn sums_in_registers<A: Arithmetic, const N: usize>(
+        &self,
+        i: usize,
+        j: usize,
+        subtracted: &[f64; N],
+    ) -> [[f64; WIDTH]; N] {
+        let mut sums = [A::Eight::all(0.0); N];
+        for (block, weight) in self.blocks.chunks_exact(self.stride).zip(self.weights) {
+            let y: &[Lanes; N] = block[j..].first_chunk().expect("invariant: columns up to i");
+            for half in 0..LANES / WIDTH {
+                let at = half * WIDTH;
+                let (x, weight) = (A::Eight::load(&block[i][at..]), A::Eight::load(&weight[at..]));
+                for n in 0..N {
+                    let deviation = x.mul_add(A::Eight::load(&y[n][at..]), A::Eight::all(-subtracted[n]));
+                    sums[n] = weight.mul(deviation).mul_add(deviation, sums[n]);
+                }
+            }
         }
+        let mut out = [[0.0; WIDTH]; N];
+        for n in 0..N {
+            sums[n].store(&mut out[n]);
+        }
+        out
     }
 }
 
@@ -88,9 +125,15 @@ mod tests {
             let first = (stride as f64 * first_share) as usize;
             let pairs: Vec<(usize, usize)> = (first..stride).flat_map(|i| (0..=i).map(move |j| (i, j))).collect();
             let subtracted: Vec<f64> = pairs.iter().map(|&(i, j)| 0.1 * i as f64 - 0.2 * j as f64).collect();
-            let mut out = vec![1.0; pairs.len()];
-            let kernel = SquaredDeviations { blocks, stride, weights, first, subtracted: &subtracted, out: &mut out };
-            InstructionSet::detect().run(kernel);
+            let sums_with = |set: InstructionSet| {
+                let mut out = vec![1.0; pairs.len()];
+                set.run(SquaredDeviations { blocks, stride, weights, first, subtracted: &subtracted, out: &mut out });
+                out
+            };
+            let out = sums_with(InstructionSet::detect());
+            for set in InstructionSet::fused() {
+                prop_assert_eq!(&sums_with(set), &out);
+            }
             for ((&(i, j), s), out) in pairs.iter().zip(&subtracted).zip(out) {
                 let mut sum = 1.0;
                 for (block, lane) in (0..n_blocks).flat_map(|block| (0..LANES).map(move |lane| (block, lane))) {

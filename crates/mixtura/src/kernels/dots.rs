@@ -1,9 +1,9 @@
 //! Sums products over rows: the one matrix product behind all statistics.
 
-use super::{Arithmetic, InstructionSet, Kernel, LANES, Lanes};
+use super::{Arithmetic, InstructionSet, Kernel, LANES, Lanes, tiles};
 
 /// Partial sums kept for each product, so that four rows are added side by side.
-const WIDTH: usize = 4;
+pub(super) const WIDTH: usize = 4;
 /// Rows of the left side in a tile.
 const TALL: usize = 4;
 /// Rows of the right side in a tile: 4 × 3 accumulators, 3 + 1 operands fill sixteen registers.
@@ -35,6 +35,9 @@ pub(crate) struct DotProducts<'a> {
 impl DotProducts<'_> {
     /// Adds all products to `out`.
     pub(crate) fn add_to(&self, set: InstructionSet, out: &mut [f64], out_stride: usize) {
+        if set.is_wide() {
+            return tiles::add_matrix(set, self.left, self.right, self.n_blocks, (out, out_stride));
+        }
         let n_strips = self.left.n.div_ceil(TALL);
         let mut m = 0;
         for strip in 0..n_strips {
@@ -130,8 +133,18 @@ mod tests {
             let lanes: Vec<Lanes> = values.as_chunks::<LANES>().0.iter().map(|&lanes| Lanes(lanes)).collect();
             let left = Side { blocks: &lanes, stride: m + gap, first: gap, n: m };
             let right = Side { blocks: &lanes[3..], stride: n, first: 0, n };
+            let products = DotProducts { left, right, n_blocks };
             let mut out = vec![1.0; m * (n + gap)];
-            DotProducts { left, right, n_blocks }.add_to(InstructionSet::detect(), &mut out, n + gap);
+            products.add_to(InstructionSet::detect(), &mut out, n + gap);
+            // The same bits with narrow registers, with wide ones, and with arrays in place of these.
+            for set in InstructionSet::fused() {
+                let mut same = vec![1.0; m * (n + gap)];
+                products.add_to(set, &mut same, n + gap);
+                prop_assert_eq!(&same, &out);
+                let mut same = vec![1.0; m * (n + gap)];
+                tiles::add_matrix(InstructionSet::baseline(), left, right, n_blocks, (&mut same, n + gap));
+                prop_assert_eq!(&same, &out);
+            }
             for i in 0..m {
                 for j in 0..n {
                     let mut sum = 1.0;

@@ -1,7 +1,9 @@
 //! Gathers the loops that touch rows: small, plain, and compiled for the machine they run on.
 //!
-//! Each kernel is written once, over `[f64; LANES]`, and its order of operations is part of its
-//! meaning: every instruction set with fused multiply-add gives the same bits.
+//! A kernel works on `[f64; LANES]`, and its order of operations is part of its meaning: every
+//! instruction set with fused multiply-add gives the same bits. Where thirty-two wide registers allow
+//! larger tiles than the compiler makes by itself, a second kernel computes the same with explicit vectors
+//! (`tiles.rs`, `groups.rs`).
 
 // A kernel must become part of the function that was compiled for the instruction set.
 #![allow(clippy::inline_always)]
@@ -11,11 +13,14 @@ mod deviations;
 mod dispatch;
 mod dots;
 mod elementary;
+mod groups;
 mod lanes;
 mod load;
 mod narrow;
 mod posterior;
 mod products;
+mod tiles;
+mod vector;
 mod whiten;
 
 pub(crate) use axes::{Linear, Squares, Stretch, Transform};
@@ -24,11 +29,13 @@ pub use dispatch::InstructionSet;
 pub(crate) use dispatch::{Arithmetic, Kernel, prefetch};
 pub(crate) use dots::{DotProducts, Side};
 pub(crate) use elementary::{LEAST_EXPONENT, scalar_ln};
+pub(crate) use groups::{WhitenGroups, grouped};
 pub use lanes::Lanes;
 pub(crate) use lanes::{LANES, flat};
 pub(crate) use load::{Centre, Transpose};
 pub use narrow::{ErrorBound, NarrowLanes};
 pub(crate) use narrow::{NARROW_LEAST_EXPONENT, Narrow, NarrowDraw, ROUNDOFF};
 pub(crate) use posterior::{Apportion, Draw, Evidence, Largest, Softmax};
-pub(crate) use products::{Products, Scale};
+pub(crate) use products::{Products, Scale, TotalWeights};
+pub(crate) use tiles::{OuterProduct, OuterProducts};
 pub(crate) use whiten::{Whiten, WhitenNear};

@@ -1,6 +1,6 @@
 //! Turns the log-densities of a block into posteriors, drawn labels or best labels.
 
-use super::dispatch::align_stack;
+use super::dispatch::{align_stack, block_by_block};
 use super::elementary::{exp2_lanes, log2};
 use super::{Arithmetic, Kernel, LANES, Lanes};
 
@@ -70,6 +70,7 @@ impl Kernel for Apportion<'_> {
     fn run<A: Arithmetic>(self) {
         let factor: [f64; LANES] = std::array::from_fn(|lane| self.weight[lane] / self.sum[lane]);
         for (posterior, out) in self.posterior.iter().zip(self.out) {
+            block_by_block();
             out.0 = std::array::from_fn(|lane| posterior[lane] * factor[lane]);
         }
     }

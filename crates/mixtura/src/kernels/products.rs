@@ -1,6 +1,7 @@
-//! Multiplies columns: with each other once for all components, or with one component's weights.
+//! Multiplies columns: with each other once for all components, or with weights of one or several.
 
-use super::{Arithmetic, Kernel, Lanes};
+use super::dispatch::block_by_block;
+use super::{Arithmetic, Kernel, LANES, Lanes, Side};
 
 /// `out[b][p] = x[b][i_p] · x[b][j_p]` for the given pairs of columns and every block b.
 pub(crate) struct Products<'a> {
@@ -54,8 +55,35 @@ impl Kernel for Scale<'_> {
         for ((block, weight), out) in blocks.zip(self.out.chunks_exact_mut(self.columns.len())) {
             let weight = weight.0;
             for (column, out) in block[self.columns.clone()].iter().zip(out) {
+                block_by_block();
                 out.0 = std::array::from_fn(|lane| column[lane] * weight[lane]);
             }
+        }
+    }
+}
+
+/// `out[b] += Σ_k weights[b][k]`: the weight that rows have for several components together.
+pub(crate) struct TotalWeights<'a> {
+    /// The components, in order.
+    pub weights: Side<'a>,
+    /// The weights of every block.
+    pub out: &'a mut [Lanes],
+}
+
+impl Kernel for TotalWeights<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let Side { blocks, stride, first, n } = self.weights;
+        for (out, weights) in self.out.iter_mut().zip(blocks.chunks_exact(stride)) {
+            let mut total = out.0;
+            for weights in &weights[first..first + n] {
+                for lane in 0..LANES {
+                    total[lane] += weights[lane];
+                }
+            }
+            out.0 = total;
         }
     }
 }
@@ -64,7 +92,7 @@ impl Kernel for Scale<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{InstructionSet, LANES};
+    use super::super::InstructionSet;
     use super::*;
 
     proptest! {
@@ -84,11 +112,16 @@ mod tests {
             let scale =
                 Scale { blocks, stride, columns: columns.clone(), weights, weight_stride, out: &mut scaled };
             InstructionSet::detect().run(scale);
+            let weights = Side { blocks, stride, first: columns.start, n: columns.len() };
+            let mut totals = vec![Lanes::all(0.5); n_blocks];
+            InstructionSet::detect().run(TotalWeights { weights, out: &mut totals });
             for (block, lane) in (0..n_blocks).flat_map(|block| (0..LANES).map(move |lane| (block, lane))) {
                 let x = |column: usize| blocks[block * stride + column][lane];
                 for (p, &(i, j)) in pairs.iter().enumerate() {
                     prop_assert_eq!(out[block * stride + p][lane], x(i as usize) * x(j as usize));
                 }
+                let total = columns.clone().fold(0.5, |total, column| total + x(column));
+                prop_assert_eq!(totals[block][lane], total);
                 for (c, column) in columns.clone().enumerate() {
                     prop_assert_eq!(scaled[block * columns.len() + c][lane], x(column) * lanes[1 + 2 * block][lane]);
                 }

@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut, Sub};
 
+use super::vector::Vector;
 use super::{Arithmetic, Kernel};
 
 /// A number type that distances are computed in.
@@ -12,6 +13,8 @@ pub(crate) trait Number: Copy + PartialOrd + Sub<Output = Self> {
     fn mul_add<A: Arithmetic>(a: Self, b: Self, c: Self) -> Self;
     /// `a − b`, for a square b that may have left the range of the type.
     fn less_square(a: Self, b: Self) -> Self;
+    /// A vector of half a block's rows.
+    type Half<A: Arithmetic>: Vector<Self>;
 }
 
 impl Number for f64 {
@@ -28,6 +31,8 @@ impl Number for f64 {
         const LARGEST: f64 = 1e300;
         a - if b < LARGEST { b } else { LARGEST }
     }
+
+    type Half<A: Arithmetic> = A::Eight;
 }
 
 impl Number for f32 {
@@ -43,6 +48,8 @@ impl Number for f32 {
     fn less_square(a: f32, b: f32) -> f32 {
         a - b
     }
+
+    type Half<A: Arithmetic> = A::Sixteen;
 }
 
 /// `constant − |A x + b|²` for several components and the rows of one block.
@@ -240,7 +247,7 @@ fn add_last<A: Arithmetic, L: Deref<Target = [T; W]>, T: Number, const W: usize>
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::super::{InstructionSet, LANES, Lanes};
@@ -289,7 +296,7 @@ mod tests {
     }
 
     /// Numbers in [−1, 1), the same for the same seed.
-    fn numbers(seed: u64) -> impl FnMut() -> f64 {
+    pub(in super::super) fn numbers(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
         move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

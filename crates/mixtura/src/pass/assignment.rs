@@ -1,34 +1,35 @@
-//! Says how a posterior becomes weights: the only thing that tells the algorithms apart.
+//! How a posterior becomes weights: the only difference between the algorithms within a pass.
 
 use serde::{Deserialize, Serialize};
 
 use crate::random::Address;
 
-/// How log-densities are computed where only a draw depends on them.
+/// Precision of log-densities that are only used for draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Precision {
-    /// In single precision where its draw is certainly that of double precision, else in double.
-    /// Labels and statistics are bit for bit the same; the likelihood of a round may err, by at most
-    /// a quarter of a bit a row.
+    /// Single precision where the draw is certain to be the same as in double precision, otherwise double. Labels and
+    /// statistics are identical to the last bit; the likelihood of a round may be off by at most a quarter of a bit per
+    /// row.
     #[default]
     Certified,
-    /// In double precision throughout.
+    /// Double precision throughout.
     Double,
 }
 
 /// What a pass does with the posterior of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Assignment {
-    /// A row belongs to every component by its posterior: EM.
+    /// Shares the row among all components by its posterior: EM.
     Soft,
-    /// A row belongs to one component, drawn from its posterior: SEM. A row that counts for
-    /// several (whole-number weights) is split by as many draws.
+    /// Assigns the row to one component drawn from its posterior: SEM. With whole-number weights, a row of weight n is
+    /// split by n draws.
     Sampled(Address),
-    /// A row belongs to its most probable component: CEM.
+    /// Assigns the row to its most probable component: CEM.
     Hard,
-    /// A row belongs to the component its label names; no density is evaluated.
+    /// Assigns the row to the component given by its label; no density is evaluated.
     Given,
-    /// No statistics, only likelihoods.
+    /// Computes likelihoods only, no statistics.
     Evaluate,
 }

@@ -1,11 +1,11 @@
-//! Lays rows out by component, so that a family gets the rows of one component side by side.
+//! Groups rows by component, so that a family receives the rows of one component side by side.
 
 use crate::family::{OwnRows, Weights};
 use crate::kernels::{LANES, Lanes};
 
-/// Stands for the label of a row that weighs nothing.
+/// The label of a row of weight 0.
 pub(super) const NO_LABEL: u32 = u32::MAX;
-/// Components that may leave a block unfilled when rows are laid out.
+/// Number of components that may leave a block partly filled.
 const UNFILLED: usize = 32;
 
 /// The part of a row's weight that belongs to one component.
@@ -19,16 +19,16 @@ pub(crate) struct Share {
     pub weight: f64,
 }
 
-/// Buffers for rows laid out by component.
+/// Buffers for rows grouped by component.
 pub(crate) struct Layout {
-    /// `Lanes` of a block: the columns and the column of ones.
+    /// Number of `Lanes` per block: the columns and the column of ones.
     stride: usize,
     rows: Vec<Lanes>,
-    /// Weights of the rows, a `Lanes` for each block.
+    /// Weights of the rows, one `Lanes` per block.
     weights: Vec<Lanes>,
-    /// For each component how many rows it has.
+    /// Number of rows of each component.
     counts: Vec<u32>,
-    /// For each component that is laid out the place of its next row.
+    /// For each component being laid out, the position of its next row.
     places: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ impl Layout {
     /// Buffers for groups of up to `n_blocks` blocks.
     pub(crate) fn new(n_components: usize, n_columns: usize, n_blocks: usize) -> Self {
         let stride = n_columns + 1;
-        // No more components than rows have any.
+        // No more components than rows can be non-empty.
         let n_laid_out = n_blocks + n_components.min(UNFILLED).min(n_blocks * LANES);
         Self {
             stride,
@@ -47,13 +47,13 @@ impl Layout {
         }
     }
 
-    /// How many rows each component had in the last group.
+    /// Number of rows that each component had in the last group.
     pub(super) fn counts(&self) -> &[u32] {
         &self.counts
     }
 
-    /// Hands over the rows of every component that has some, without weights if all
-    /// are 1. What stands past a component's last row is 0, the column of ones too.
+    /// Passes on the rows of every non-empty component, without weights if all are 1. Values past a component's last
+    /// row are 0, including the column of ones.
     pub(crate) fn for_components(
         &mut self,
         blocks: &[Lanes],
@@ -68,7 +68,7 @@ impl Layout {
             }
         }
         let mut first = 0;
-        // As many components at a time as the buffer holds.
+        // As many components at a time as fit into the buffer.
         while first < self.counts.len() {
             let components = first..self.lay_out(blocks, shares.clone(), first, unit_weights);
             let mut done = 0;
@@ -86,8 +86,8 @@ impl Layout {
         }
     }
 
-    /// Copies rows of the components from `first` on side by side: in blocks of their own for each
-    /// component, in their own order. Returns the first component that found no room.
+    /// Copies rows of the components from `first` on side by side, in row order and in separate blocks for each
+    /// component. Returns the first component that did not fit.
     fn lay_out(
         &mut self,
         blocks: &[Lanes],
@@ -113,7 +113,7 @@ impl Layout {
         }
         let places = &mut self.places[first..end];
         for Share { row, component, weight } in shares {
-            // Components before the first wrap around and are too large as well.
+            // Numbers of components before the first wrap around and are too large as well.
             let Some(place) = places.get_mut((component as usize).wrapping_sub(first)) else {
                 continue;
             };

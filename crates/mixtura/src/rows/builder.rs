@@ -4,7 +4,7 @@ use super::{Rows, Scalar, private::Storage};
 use crate::Error;
 use crate::kernels::LANES;
 
-/// Collects values into blocks of 16 rows, so that a reader needs no second copy.
+/// Collects values into blocks of 16 rows, so that a reader does not need a second copy.
 ///
 /// ```
 /// use mixtura::rows::RowsBuilder;
@@ -33,7 +33,7 @@ pub struct RowsBuilder<T: Scalar> {
 }
 
 impl<T: Scalar> RowsBuilder<T> {
-    /// No rows yet, of `n_columns` columns.
+    /// An empty builder for `n_columns` columns.
     pub fn new(n_columns: usize) -> Result<Self, Error> {
         if n_columns == 0 {
             return Err(Error::NoColumns);
@@ -41,17 +41,17 @@ impl<T: Scalar> RowsBuilder<T> {
         Ok(Self { values: Vec::new(), n_rows: 0, n_columns })
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
-    /// The memory that so many rows take, in bytes.
+    /// The memory required for `n_rows` rows, in bytes.
     pub fn n_bytes(&self, n_rows: usize) -> u64 {
         (n_rows.div_ceil(LANES) as u64).saturating_mul((LANES * self.n_columns * size_of::<T>()) as u64)
     }
 
-    /// Takes memory for `n_rows` rows in all, exactly.
+    /// Allocates memory for exactly `n_rows` rows in total.
     pub fn reserve(&mut self, n_rows: usize) -> Result<(), Error> {
         let n_values = self.n_values(n_rows)?;
         let n_more = n_values.saturating_sub(self.values.len());
@@ -63,14 +63,14 @@ impl<T: Scalar> RowsBuilder<T> {
         if self.values.is_empty() {
             let n_values = self.n_values(n_rows)?;
             Vec::<T>::new().try_reserve_exact(n_values).map_err(|_| self.refused(n_rows))?;
-            // Zeroed by the system as pages are touched, not by us beforehand.
+            // Zeroed by the system when pages are first touched, not by us in advance.
             self.values = vec![T::default(); n_values];
         }
         self.reserve(n_rows)?;
         self.grow(n_rows)
     }
 
-    /// Appends a row of exactly as many values as there are columns.
+    /// Appends a row with exactly one value per column.
     pub fn push_row(&mut self, row: &[T]) -> Result<(), Error> {
         assert_eq!(row.len(), self.n_columns, "invariant: a row has all columns");
         let n = self.n_rows;
@@ -94,7 +94,7 @@ impl<T: Scalar> RowsBuilder<T> {
         let (n_columns, n_rows) = (self.n_columns, self.n_rows);
         let mut values = values.into_iter();
         let mut row = first_row;
-        // Lane after lane of one block, then the next block: no index arithmetic for each value.
+        // Lane by lane within a block, then the next block, which avoids index arithmetic for each value.
         loop {
             let at = (row / LANES * n_columns + column) * LANES;
             let lanes = self.values.get_mut(at..at + LANES).unwrap_or_default();
@@ -130,7 +130,7 @@ impl<T: Scalar> RowsBuilder<T> {
         assert!(removed.next().is_none(), "invariant: rows to remove are there, in ascending order");
         self.n_rows = n_kept;
         self.values.truncate(n_kept.div_ceil(LANES) * LANES * self.n_columns);
-        // What pads the last block is zero, as it is where rows were never there.
+        // Padding of the last block is always zero, also where rows were removed.
         for row in n_kept..n_kept.next_multiple_of(LANES) {
             for column in 0..self.n_columns {
                 let at = self.at(row, column);
@@ -139,12 +139,12 @@ impl<T: Scalar> RowsBuilder<T> {
         }
     }
 
-    /// Removes columns, given in ascending order; at least one must stay.
+    /// Removes columns, given in ascending order; at least one must remain.
     pub fn remove_columns(&mut self, columns: &[usize]) {
         let kept: Vec<usize> = (0..self.n_columns).filter(|column| columns.binary_search(column).is_err()).collect();
         assert!(!kept.is_empty(), "invariant: a column stays");
         let mut to = 0;
-        // No column moves further on, so nothing is overwritten before it has moved.
+        // Columns only move forward, so nothing is overwritten before it has moved.
         for block in 0..self.n_rows.div_ceil(LANES) {
             for &column in &kept {
                 let from = (block * self.n_columns + column) * LANES;
@@ -156,7 +156,7 @@ impl<T: Scalar> RowsBuilder<T> {
         self.n_columns = kept.len();
     }
 
-    /// The rows, if there are any and all are finite.
+    /// The finished rows, if there are any and all values are finite.
     pub fn finish(mut self) -> Result<Rows<'static>, Error> {
         if self.n_rows == 0 {
             return Err(Error::NoRows);
@@ -185,7 +185,7 @@ impl<T: Scalar> RowsBuilder<T> {
         let n_values = self.n_values(n_rows)?;
         if n_values > self.values.len() {
             if n_values > self.values.capacity() {
-                // Half as much again, so that few rows are ever moved; only what is needed if that is refused.
+                // Grow by half, so that rows are rarely moved; if that fails, only by what is needed.
                 let n_more = n_values - self.values.len();
                 let n_ample = n_more.max(self.values.len() / 2);
                 let taken = self.values.try_reserve_exact(n_ample).or_else(|_| self.values.try_reserve_exact(n_more));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn more_memory_than_there_can_be_is_an_error_and_not_an_abort() {
+    fn too_large_an_allocation_is_an_error_and_not_an_abort() {
         let mut builder = counted(3, 2);
         let n_rows = 1usize << 58;
         let error = Error::Memory { n_bytes: 1 << 62 };

@@ -4,17 +4,17 @@ use super::private::{Storage, Values};
 use super::{Rows, Scalar};
 use crate::kernels::{Centre, InstructionSet, LANES, Lanes, Transpose, prefetch};
 
-/// Loads blocks of rows less a centre.
+/// Loads blocks of rows, minus a centre.
 pub(crate) struct Loader<'a> {
     rows: &'a Rows<'a>,
-    /// What is subtracted from stored values.
+    /// Subtracted from stored values.
     offset: Vec<f64>,
-    /// What differences are multiplied by, if rows are normalized.
+    /// Multiplies the differences, if rows are normalized.
     scale: Option<&'a [f64]>,
 }
 
 impl<'a> Loader<'a> {
-    /// Rows less `centre`, which is in the units of the rows as seen, after any normalization.
+    /// Loads rows minus `centre`, which is in normalized units if the rows are normalized.
     pub(super) fn new(rows: &'a Rows<'a>, centre: &[f64]) -> Self {
         let Some(normalization) = &rows.normalization else {
             return Self { rows, offset: centre.to_vec(), scale: None };
@@ -31,13 +31,26 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Asks the machine to bring a block near that will be loaded soon, if there is such a block.
+    /// Prefetches a block that will be loaded soon, if it exists.
     pub(crate) fn prefetch(&self, block: usize) {
-        let width = LANES * self.offset.len();
-        let range = block * width..(block + 1) * width;
         match &self.rows.values {
-            Values::F64(storage) => prefetch(storage.values().get(range).unwrap_or_default()),
-            Values::F32(storage) => prefetch(storage.values().get(range).unwrap_or_default()),
+            Values::F64(storage) => self.prefetch_stored(storage, block),
+            Values::F32(storage) => self.prefetch_stored(storage, block),
+        }
+    }
+
+    fn prefetch_stored<T: Scalar>(&self, storage: &Storage<'_, T>, block: usize) {
+        let (n_columns, first) = (self.offset.len(), block * LANES);
+        match storage {
+            Storage::RowMajor(values) | Storage::Blocked(values) => {
+                prefetch(values.get(first * n_columns..(first + LANES) * n_columns).unwrap_or_default());
+            }
+            Storage::ColumnMajor(values) if first + LANES <= self.rows.n_rows => {
+                for column in values.chunks_exact(self.rows.n_rows) {
+                    prefetch(&column[first..first + LANES]);
+                }
+            }
+            Storage::ColumnMajor(_) => {}
         }
     }
 
@@ -52,6 +65,15 @@ impl<'a> Loader<'a> {
             Storage::RowMajor(values) => {
                 let rows = &values[block * LANES * n_columns..][..n_valid * n_columns];
                 set.run(Transpose { rows, offset: &self.offset, out });
+            }
+            Storage::ColumnMajor(values) => {
+                let first = block * LANES;
+                let columns = values.chunks_exact(self.rows.n_rows).zip(&self.offset);
+                for (lanes, (column, &offset)) in out.iter_mut().zip(columns) {
+                    for (lane, value) in lanes.iter_mut().zip(&column[first..first + n_valid]) {
+                        *lane = value.to_f64() - offset;
+                    }
+                }
             }
         }
         for (lanes, scale) in out.iter_mut().zip(self.scale.into_iter().flatten()) {

@@ -1,27 +1,27 @@
-//! Holds the rows of a data set in memory: values, weights, labels and column names.
+//! The rows of a data set in memory: values, weights, labels and column names.
 
 mod builder;
 mod loader;
 mod normalize;
-mod spread;
-mod summary;
 
 use std::borrow::Cow;
 
 pub use builder::RowsBuilder;
 pub(crate) use loader::Loader;
 pub use normalize::Normalization;
-pub(crate) use summary::shorten;
-pub use summary::{FarValue, Summary};
 
 use crate::Error;
 use crate::kernels::{LANES, Lanes};
+use crate::sweep::Summary;
 
-/// A number type that rows may be kept in; all computation is in `f64`.
+/// Significant bits kept of a centre, so that subtracting it from values of its magnitude is exact.
+const CENTRE_BITS: u32 = 40;
+
+/// A number type in which rows may be stored; all computation uses `f64`.
 pub trait Scalar: Copy + Default + Send + Sync + 'static + private::Sealed {
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
-    /// Puts a storage of this type into the enum that holds either type.
+    /// Wraps a storage of this type in the enum of both types.
     #[doc(hidden)]
     fn wrap(storage: private::Storage<'_, Self>) -> private::Values<'_>;
 }
@@ -33,12 +33,14 @@ pub(crate) mod private {
     impl Sealed for f64 {}
     impl Sealed for f32 {}
 
-    /// Where the values of one number type are.
+    /// The storage of values of one number type.
     #[derive(Debug, Clone)]
     pub enum Storage<'a, T: Clone> {
-        /// Row after row, as the caller has them.
+        /// Row by row, as given by the caller.
         RowMajor(Cow<'a, [T]>),
-        /// Blocks of `LANES` rows, each block column after column; the last block padded with zeros.
+        /// Column after column, as the caller has them.
+        ColumnMajor(Cow<'a, [T]>),
+        /// Blocks of `LANES` rows, column by column within each block; the last block is padded with zeros.
         Blocked(Cow<'a, [T]>),
     }
 
@@ -73,7 +75,8 @@ impl Scalar for f32 {
 /// Rows of finite numbers, borrowed from the caller or owned, with optional row weights, labels
 /// and column names.
 ///
-/// Single precision stays single precision in memory and is widened as it is read.
+/// Values may be `f64` or `f32`, row-major ([`Rows::from_slice`]) or column-major ([`Rows::from_column_major`]). None of
+/// them are copied; single precision is widened as it is read. The layout does not change any result.
 ///
 /// ```
 /// use mixtura::Rows;
@@ -109,15 +112,65 @@ impl<'a> Rows<'a> {
         Rows::row_major(Cow::Owned(values), n_columns)
     }
 
+    /// Rows from a column-major slice, one column after another, without copying. Every value must be finite.
+    ///
+    /// ```
+    /// use mixtura::Rows;
+    ///
+    /// let values = [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]; // the columns 1, 3, 5 and 2, 4, 6
+    /// let rows = Rows::from_column_major(&values, 2)?;
+    /// assert_eq!(rows.n_rows(), 3);
+    /// assert_eq!(rows.row(1), [3.0, 4.0]);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn from_column_major<T: Scalar>(values: &'a [T], n_columns: usize) -> Result<Self, Error> {
+        Self::checked(Storage::ColumnMajor(Cow::Borrowed(values)), n_columns)
+    }
+
+    /// Rows from an array of `ndarray`, without copying: its rows are the rows. The array must be in standard
+    /// (row-major) or Fortran (column-major) layout, and every value must be finite. Requires the feature `ndarray`.
+    ///
+    /// ```
+    /// use mixtura::{Gmm, Rows};
+    /// use ndarray::array;
+    ///
+    /// let table = array![[0.0, 1.0], [0.1, 1.2], [0.2, 0.9], [5.0, 3.0], [5.1, 3.3], [5.2, 2.9]];
+    /// let rows = Rows::from_array(table.view())?;
+    /// let fit = Gmm::new(2).fit(&rows)?;
+    ///
+    /// // The same rows column by column.
+    /// let columns = table.t().as_standard_layout().into_owned().reversed_axes();
+    /// assert_eq!(Gmm::new(2).fit(&Rows::from_array(columns.view())?)?, fit);
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    #[cfg(feature = "ndarray")]
+    #[allow(clippy::needless_pass_by_value)] // as views are passed everywhere
+    pub fn from_array<T: Scalar>(array: ndarray::ArrayView2<'a, T>) -> Result<Self, Error> {
+        let n_columns = array.ncols();
+        if let Some(values) = array.to_slice() {
+            return Self::from_slice(values, n_columns);
+        }
+        if let Some(values) = array.reversed_axes().to_slice() {
+            return Self::from_column_major(values, n_columns);
+        }
+        let strides = array.strides();
+        Err(Error::Strides { between_rows: strides[0], between_columns: strides[1] })
+    }
+
     fn row_major<T: Scalar>(values: Cow<'a, [T]>, n_columns: usize) -> Result<Self, Error> {
+        Self::checked(Storage::RowMajor(values), n_columns)
+    }
+
+    /// Rows of values without padding, if they are whole rows of finite numbers.
+    fn checked<T: Scalar>(storage: Storage<'a, T>, n_columns: usize) -> Result<Self, Error> {
         if n_columns == 0 {
             return Err(Error::NoColumns);
         }
-        if !values.len().is_multiple_of(n_columns) {
-            return Err(Error::Ragged { n_values: values.len(), n_columns });
+        let n_values = storage.values().len();
+        if !n_values.is_multiple_of(n_columns) {
+            return Err(Error::Ragged { n_values, n_columns });
         }
-        let n_rows = values.len() / n_columns;
-        let rows = Self::new(T::wrap(Storage::RowMajor(values)), n_rows, n_columns);
+        let rows = Self::new(T::wrap(storage), n_values / n_columns, n_columns);
         rows.check_finite()?;
         Ok(rows)
     }
@@ -126,7 +179,7 @@ impl<'a> Rows<'a> {
         Self { values, n_rows, n_columns, weights: None, labels: None, names: Vec::new(), normalization: None }
     }
 
-    /// Gives each row a weight: 0 or from 1e-100 to 1e100, not all 0.
+    /// Gives each row a weight: 0, or between 1e-100 and 1e100; not all 0.
     pub fn with_weights(mut self, weights: impl Into<Cow<'a, [f64]>>) -> Result<Self, Error> {
         let weights = weights.into();
         if weights.len() != self.n_rows {
@@ -198,12 +251,12 @@ impl<'a> Rows<'a> {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
 
-    /// The map that the rows are seen through, if they were normalized.
+    /// The normalization applied when rows are read, if any.
     pub fn normalization(&self) -> Option<&Normalization> {
         self.normalization.as_ref()
     }
 
-    /// Sees the rows through a map of each column; the stored values stay as they are.
+    /// Applies an affine map to each column when rows are read; the stored values do not change.
     #[must_use]
     pub fn with_normalization(mut self, normalization: Normalization) -> Self {
         assert_eq!(normalization.n_columns(), self.n_columns, "invariant: a map per column");
@@ -211,13 +264,13 @@ impl<'a> Rows<'a> {
         self
     }
 
-    /// Sees each column mapped to [0, 1]; the stored values stay as they are. Cost: one sweep.
+    /// Maps each column to [0, 1] when rows are read; the stored values do not change. Cost: one sweep.
     pub fn normalized(self) -> Result<Self, Error> {
         let summary = Summary::of(&self)?;
         Ok(self.with_normalization(Normalization::to_unit_interval(&summary.minimum, &summary.maximum)))
     }
 
-    /// The same rows as they are stored, borrowed.
+    /// The same rows as stored, borrowed.
     pub fn without_normalization(&self) -> Rows<'_> {
         let values = match &self.values {
             Values::F64(storage) => Values::F64(storage.borrowed()),
@@ -233,14 +286,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// One row, as `f64`, through the normalization if there is one.
+    /// One row as `f64`, normalized if the rows are.
     pub fn row(&self, row: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.n_columns];
         self.row_into(row, &mut out);
         out
     }
 
-    /// Writes one row into `out`, as `f64`, through the normalization if there is one.
+    /// Writes one row into `out` as `f64`, normalized if the rows are.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
         assert!(row < self.n_rows, "row {row} of {}", self.n_rows);
         for (column, out) in out.iter_mut().enumerate().take(self.n_columns) {
@@ -252,10 +305,10 @@ impl<'a> Rows<'a> {
     }
 
     /// A stored value, before any normalization.
-    fn raw(&self, row: usize, column: usize) -> f64 {
+    pub(crate) fn raw(&self, row: usize, column: usize) -> f64 {
         match &self.values {
-            Values::F64(storage) => storage.get(row, column, self.n_columns),
-            Values::F32(storage) => storage.get(row, column, self.n_columns),
+            Values::F64(storage) => storage.get(row, column, self),
+            Values::F32(storage) => storage.get(row, column, self),
         }
     }
 
@@ -264,12 +317,12 @@ impl<'a> Rows<'a> {
         self.n_rows.div_ceil(LANES)
     }
 
-    /// Loads blocks of these rows less `centre`.
+    /// Loads blocks of these rows, minus `centre`.
     pub(crate) fn loader<'b>(&'b self, centre: &[f64]) -> Loader<'b> {
         Loader::new(self, centre)
     }
 
-    /// Loads the weights of block `block`; lanes past the last row weigh nothing.
+    /// Loads the weights of block `block`; 0 in lanes past the last row.
     pub(crate) fn load_weights(&self, block: usize, out: &mut Lanes) {
         let first = block * LANES;
         let n_valid = LANES.min(self.n_rows - first);
@@ -280,7 +333,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Copies rows out, with their weights, as seen through the normalization.
+    /// Copies rows with their weights, normalized if the rows are.
     pub fn gather(&self, indices: &[usize]) -> Rows<'static> {
         let mut values = vec![0.0; indices.len() * self.n_columns];
         for (&row, out) in indices.iter().zip(values.chunks_exact_mut(self.n_columns)) {
@@ -292,7 +345,12 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// The first value that is not finite, in row order, as an error.
+    /// Sets the weights of picked rows, which may all be 0.
+    pub(crate) fn with_picked_weights(self, weights: Vec<f64>) -> Self {
+        Self { weights: Some(Cow::Owned(weights)), ..self }
+    }
+
+    /// The first non-finite value in row order, as an error.
     fn check_finite(&self) -> Result<(), Error> {
         let all_finite = match &self.values {
             Values::F64(storage) => storage.all_finite(),
@@ -313,23 +371,31 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// The number with only its [`CENTRE_BITS`] leading significant bits kept.
+pub(crate) fn shorten(x: f64) -> f64 {
+    f64::from_bits(x.to_bits() & !((1 << (53 - CENTRE_BITS)) - 1))
+}
+
 impl<T: Scalar> Storage<'_, T> {
     fn borrowed(&self) -> Storage<'_, T> {
         match self {
             Storage::RowMajor(values) => Storage::RowMajor(Cow::Borrowed(values)),
+            Storage::ColumnMajor(values) => Storage::ColumnMajor(Cow::Borrowed(values)),
             Storage::Blocked(values) => Storage::Blocked(Cow::Borrowed(values)),
         }
     }
 
     fn values(&self) -> &[T] {
         match self {
-            Storage::RowMajor(values) | Storage::Blocked(values) => values,
+            Storage::RowMajor(values) | Storage::ColumnMajor(values) | Storage::Blocked(values) => values,
         }
     }
 
-    fn get(&self, row: usize, column: usize, n_columns: usize) -> f64 {
+    fn get(&self, row: usize, column: usize, of: &Rows<'_>) -> f64 {
+        let Rows { n_rows, n_columns, .. } = *of;
         let index = match self {
             Storage::RowMajor(_) => row * n_columns + column,
+            Storage::ColumnMajor(_) => column * n_rows + row,
             Storage::Blocked(_) => (row / LANES * n_columns + column) * LANES + row % LANES,
         };
         self.values()[index].to_f64()
@@ -337,7 +403,7 @@ impl<T: Scalar> Storage<'_, T> {
 
     fn all_finite(&self) -> bool {
         use rayon::prelude::*;
-        // x − x is 0 for finite x and NaN otherwise: a sum that vectorises, without branches.
+        // x − x is 0 for finite x and NaN otherwise; this sum vectorizes without branches.
         self.values()
             .par_chunks(1 << 16)
             .all(|chunk| chunk.iter().fold(0.0, |sum, &value| sum + (value.to_f64() - value.to_f64())) == 0.0)
@@ -359,10 +425,13 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_load_the_same_centred_blocks() {
+    fn all_layouts_load_the_same_centred_blocks() {
         for (n_rows, n_columns) in [(1, 1), (15, 3), (16, 3), (17, 2), (53, 5)] {
             let (values, blocked) = blocked(n_rows, n_columns);
             let plain = Rows::from_slice(&values, n_columns).unwrap();
+            let transposed: Vec<f64> =
+                (0..n_rows * n_columns).map(|i| values[i % n_rows * n_columns + i / n_rows]).collect();
+            let columns = Rows::from_column_major(&transposed, n_columns).unwrap();
             let centre: Vec<f64> = (0..n_columns).map(|d| d as f64 * 0.5).collect();
             for block in 0..blocked.n_blocks() {
                 let mut a = vec![Lanes::all(7.0); n_columns];
@@ -370,6 +439,12 @@ mod tests {
                 blocked.loader(&centre).load(InstructionSet::detect(), block, &mut a);
                 plain.loader(&centre).load(InstructionSet::baseline(), block, &mut b);
                 assert_eq!(a, b);
+                let mut c = vec![Lanes::all(8.0); n_columns];
+                let loader = columns.loader(&centre);
+                loader.prefetch(block);
+                loader.prefetch(block + 1);
+                loader.load(InstructionSet::detect(), block, &mut c);
+                assert_eq!(a, c);
                 for (d, lanes) in a.iter().enumerate() {
                     for (lane, &x) in lanes.iter().enumerate() {
                         let row = block * LANES + lane;
@@ -382,11 +457,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_reported_where_it_stands() {
+    fn a_bad_value_is_reported_with_its_place() {
         let mut values = vec![0.0f32; 40];
         values[27] = f32::INFINITY;
         let error = Rows::from_slice(&values, 4).unwrap_err();
         assert_eq!(error, Error::NotFinite { row: 6, column: 3, value: f64::INFINITY });
+        let error = Rows::from_column_major(&values, 4).unwrap_err();
+        assert_eq!(error, Error::NotFinite { row: 7, column: 2, value: f64::INFINITY });
     }
 
     #[test]

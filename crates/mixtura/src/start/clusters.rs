@@ -1,35 +1,34 @@
-//! Clusters a sample of the rows by k-means++ and a few rounds of k-means.
+//! Clusters a sample of the rows with k-means++ and a few rounds of k-means.
 
 use rayon::prelude::*;
 
 use crate::family::Floor;
-use crate::pass::Source;
 use crate::random::{Address, Generator, below, uniform};
+use crate::sweep::{Engine, Source};
 use crate::{Error, Rows};
 
-/// Rounds of k-means after seeding; a start need not be converged.
+/// Rounds of k-means after seeding; a start does not need to converge.
 const ROUNDS: usize = 10;
-/// Least number of rows in a sample.
+/// Minimum sample size.
 const LEAST_SAMPLE: usize = 10_000;
-/// Rows in a sample for each parameter of a covariance row.
+/// Sample rows per parameter of a covariance row.
 const ROWS_PER_PARAMETER: usize = 5;
-/// Points that are labelled between two looks at whether to stop.
+/// Points labelled between two checks for a stop.
 const POINTS_AT_A_TIME: usize = 256;
-/// Seeding compares several candidates for each centre while that costs fewer operations than this.
+/// Seeding compares several candidates for each centre as long as this costs fewer operations than this.
 const CANDIDATE_WORK: usize = 400_000_000;
 
-/// Rows that a start of K components in D dimensions looks at.
-pub(super) fn sample_size(n_components: usize, n_columns: usize) -> usize {
+/// Sample size for a start of K components in D dimensions.
+pub(crate) fn sample_size(n_components: usize, n_columns: usize) -> usize {
     LEAST_SAMPLE.max(20 * n_components).max(ROWS_PER_PARAMETER * n_components * (n_columns + 1))
 }
 
 /// A sample of the rows, labelled by cluster; no cluster is empty.
 ///
-/// Seeding is k-means++ (Arthur and Vassilvitskii 2007) with the best of 2 + ⌊ln K⌋ candidates for
-/// each centre, on columns divided by their robust scale. Cost O(n K D) for a sample of n rows, a
-/// few times.
+/// Seeding is k-means++ (Arthur and Vassilvitskii 2007) with the best of 2 + ⌊ln K⌋ candidates for each centre, on
+/// columns divided by their robust scale. Cost: a small multiple of n K D for a sample of n rows.
 pub(super) fn clusters(
-    source: &(impl Source + ?Sized),
+    source: &Source<impl Engine>,
     n_components: usize,
     address: Address,
     floor: &Floor,
@@ -40,8 +39,8 @@ pub(super) fn clusters(
     let mut generator = address.item(1);
     let mut centres = points.seed(n_components, &mut generator, source)?;
     if centres.len() < n_components * n_columns {
-        // The sample has too few distinct rows: take distinct rows of all the data instead.
-        sample = source.gather(&source.distinct(sample_size(n_components, n_columns))?)?;
+        // The sample has too few distinct rows: use distinct rows of the whole data set instead.
+        sample = source.pick(&source.distinct(sample_size(n_components, n_columns))?)?;
         points = Points::new(&sample, &source.summary().centre, &floor.scale);
         centres = points.seed(n_components, &mut generator, source)?;
     }
@@ -86,12 +85,12 @@ impl Points {
         &self.values[n * self.n_columns..][..self.n_columns]
     }
 
-    /// Centres by k-means++; fewer than asked for if there are not as many distinct points.
+    /// Centres by k-means++; fewer than requested if there are not enough distinct points.
     fn seed(
         &self,
         n_centres: usize,
         generator: &mut Generator,
-        source: &(impl Source + ?Sized),
+        source: &Source<impl Engine>,
     ) -> Result<Vec<f64>, Error> {
         let n_candidates = 2 + (n_centres as f64).ln() as usize;
         let work = self.n() * self.n_columns * n_centres * n_candidates;
@@ -120,7 +119,7 @@ impl Points {
         Ok(centres)
     }
 
-    /// A point with probability in proportion to `mass`; none if there is no mass.
+    /// A point drawn in proportion to `mass`; `None` if all masses are 0.
     fn choose(&self, mass: &[f64], generator: &mut Generator) -> Option<usize> {
         let total: f64 = mass.iter().sum();
         if !total.is_finite() {
@@ -141,7 +140,7 @@ impl Points {
         self.values.chunks_exact(self.n_columns).map(|point| squared_distance(point, centre)).collect()
     }
 
-    fn nearest(&self, centres: &[f64], source: &(impl Source + ?Sized)) -> Result<Vec<u32>, Error> {
+    fn nearest(&self, centres: &[f64], source: &Source<impl Engine>) -> Result<Vec<u32>, Error> {
         let label = |point: &[f64]| {
             let mut best = (f64::INFINITY, 0);
             for (k, centre) in (0..).zip(centres.chunks_exact(self.n_columns)) {
@@ -162,7 +161,7 @@ impl Points {
         Ok(labels)
     }
 
-    /// Moves every centre to the mean of its points; a centre without points stays.
+    /// Moves every centre to the mean of its points; a centre without points stays in place.
     fn move_centres(&self, labels: &[u32], centres: &mut [f64]) {
         let mut sums = vec![0.0; centres.len()];
         let mut weights = vec![0.0; centres.len() / self.n_columns];
@@ -181,13 +180,13 @@ impl Points {
         }
     }
 
-    /// Gives each empty cluster the point farthest from its centre among clusters of several points.
+    /// Gives each empty cluster the point that is farthest from its centre, taken from clusters with several points.
     fn fill_empty(
         &self,
         labels: &mut [u32],
         n_clusters: usize,
         centres: &[f64],
-        source: &(impl Source + ?Sized),
+        source: &Source<impl Engine>,
     ) -> Result<(), Error> {
         let mut counts = vec![0; n_clusters];
         labels.iter().for_each(|&label| counts[label as usize] += 1);
@@ -218,8 +217,6 @@ fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FullGaussian;
-    use crate::pass::Threads;
     use crate::random::Purpose;
 
     #[test]
@@ -228,7 +225,7 @@ mod tests {
         let rows = Rows::from_slice(&values, 2).unwrap();
         let points = Points::new(&rows, &[0.0, 1.0], &[1.0, 1.0]);
         let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
-        let source = Threads::<FullGaussian>::new(&rows).unwrap();
+        let source = Source::of(&rows).unwrap();
         let centres = points.seed(3, &mut address.item(0), &source).unwrap();
         let labels = points.nearest(&centres, &source).unwrap();
         for (n, label) in labels.iter().enumerate() {
@@ -244,7 +241,7 @@ mod tests {
         let rows = Rows::from_slice(&[1.0, 1.0, 2.0, 2.0], 1).unwrap();
         let points = Points::new(&rows, &[0.0], &[1.0]);
         let address = Address { seed: 5, restart: 0, round: 0, purpose: Purpose::Start };
-        let source = Threads::<FullGaussian>::new(&rows).unwrap();
+        let source = Source::of(&rows).unwrap();
         assert_eq!(points.seed(3, &mut address.item(0), &source).unwrap().len(), 2);
     }
 }

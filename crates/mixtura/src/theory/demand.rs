@@ -1,4 +1,4 @@
-//! Answers the inverse questions: how heavy a component must be, how many rows it takes.
+//! Answers the inverse questions: how large a component's weight must be, and how many rows are needed.
 
 use std::f64::consts::E;
 
@@ -7,8 +7,8 @@ use super::bounds::{check_delta, lambda_weight};
 use crate::Error;
 use crate::family::Family;
 
-/// The least weight a component may have so that λ_w ≤ `lambda` on so many rows: 3 ln(2/δ)/(λ²N). For
-/// λ_w ≤ ½ that is the 12 ln(2/δ)/N of the paper (Section 2.4).
+/// The smallest weight of a component for which λ_w ≤ `lambda` on `n_rows` rows: 3 ln(2/δ)/(λ²N). For λ_w ≤ ½ this is
+/// the paper's 12 ln(2/δ)/N (Section 2.4).
 ///
 /// ```
 /// use mixtura::theory::{lambda_weight, least_weight};
@@ -20,29 +20,29 @@ pub fn least_weight(n_rows: usize, delta: f64, lambda: f64) -> f64 {
     3.0 * (2.0 / delta).ln() / (lambda * lambda * n_rows as f64)
 }
 
-/// How many rows like these it takes until SEM's update is surely near EM's.
+/// Number of rows like these needed to guarantee that SEM's update is close to EM's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// For each component: until its weight is within the given share of w_k.
+    /// For each component: until its weight is within the given fraction of w_k.
     pub weight: Vec<f64>,
-    /// For each component: until every coordinate of its mean is within the given share of the
-    /// component's standard deviation there.
+    /// For each component: until every coordinate of its mean is within the given fraction of the component's standard
+    /// deviation there.
     pub mean: Vec<f64>,
 }
 
 impl<F: Family> Proximity<F> {
-    /// How many rows, distributed as these are, it takes until Theorem 1 brings each weight within `share`
-    /// of itself, and Theorem 2 each coordinate of a mean within `share` of the standard deviation of the
-    /// updated component (both with δ for each statement).
+    /// The number of rows, distributed like these, for which Theorem 1 bounds the error of each weight by the fraction
+    /// `share` of the weight, and Theorem 2 the error of each coordinate of a mean by the fraction `share` of the
+    /// updated component's standard deviation (with δ for each statement).
     ///
-    /// With s times the rows r grows to s·r and τ to √s·τ, while Δ stays (as for data with bounds; on others
-    /// it grows slowly). The bound of a mean is then max(√(2eL)·τ√s, 2ΔL)/(s·r − √s·λ_w r) with L = ln(2/δ),
-    /// and each of the two is solved for √s. Infinite where a component has no rows or no width.
+    /// With s times as many rows, r grows to s·r and τ to √s·τ, while Δ stays the same (for bounded data; otherwise it
+    /// grows slowly). The bound of a mean is then max(√(2eL)·τ√s, 2ΔL)/(s·r − √s·λ_w r) with L = ln(2/δ), and each of
+    /// the two is solved for √s. Infinite if a component has no rows or no width.
     pub fn demand(&self, share: f64, delta: f64) -> Result<Demand, Error> {
         check_delta(delta)?;
         if !(share.is_finite() && share > 0.0) {
             let value = share.to_string();
-            return Err(Error::Option { option: "the share", expected: "a positive number", value });
+            return Err(Error::Option { option: "share", expected: "a positive number", value });
         }
         let (n, n_rows) = (self.n_columns(), self.n_rows as f64);
         let ln = (2.0 / delta).ln();

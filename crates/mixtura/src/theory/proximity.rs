@@ -1,82 +1,78 @@
-//! Measures what the theorems are stated in: spreads, responsibilities, and variances of SEM's update.
+//! Computes the quantities in the theorems: spreads, responsibilities, and variances of SEM's update.
 
 use crate::family::{Family, Fate, Floor, Moments};
-use crate::pass::{Assignment, DeviationsPass, Engine, Pass, Precision};
+use crate::pass::{Assignment, DeviationsPass, Pass, centre_of};
+use crate::sweep::{Engine, Source, check_rows};
 use crate::{Error, Mixture};
 
-/// What the theorems are stated in, for some rows and a model.
+/// The quantities in the theorems, for given rows and a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proximity<F: Family> {
     /// N.
     pub n_rows: usize,
-    /// Δ_d, greatest less least value of each column (equation 5 of the paper).
+    /// Δ_d, largest minus smallest value of each column (equation 5 of the paper).
     pub spread: Vec<f64>,
     /// r_k = Σ_n p_nk.
     pub responsibility: Vec<f64>,
-    /// Σ_n p_nk(1 − p_nk): the variance of the number of rows that SEM gives to a component.
+    /// Σ_n p_nk(1 − p_nk): the variance of the number of rows that SEM assigns to a component.
     pub doubt: Vec<f64>,
     /// τ_kd = √Σ_n p_nk(1 − p_nk)(x_n − μ_k)_d², K·D numbers (equation 6).
     pub tau: Vec<f64>,
-    /// ρ_kij = √Σ_n p_nk(1 − p_nk)((x_n − μ_k)(x_n − μ_k)ᵀ − Σ_k)_ij², K·D·D numbers (equation 7); for
-    /// full covariance matrices only.
+    /// ρ_kij = √Σ_n p_nk(1 − p_nk)((x_n − μ_k)(x_n − μ_k)ᵀ − Σ_k)_ij², K·D·D numbers (equation 7); only for full
+    /// covariance matrices.
     pub rho: Option<Vec<f64>>,
-    /// EM's update, no floor applied. Where its covariance is singular, this holds its variances alone, or the
-    /// previous covariance if it has none.
+    /// EM's update without a floor. If a covariance is singular, only its variances, or the previous covariance if
+    /// there are none.
     pub update: Mixture<F>,
-    /// The covariance matrices of EM's update as they are, singular or not; for full ones only.
+    /// The covariance matrices of EM's update, singular or not; only for full covariance matrices.
     pub covariances: Option<Vec<f64>>,
-    /// Log-likelihood of the model, in nats a row.
+    /// Mean log-likelihood of the model, in nats per row.
     pub mean_ln_likelihood: f64,
 }
 
-/// One standard deviation of SEM's update about EM's, to first order: what to expect of a draw.
+/// One standard deviation of SEM's update around EM's, to first order: the typical size of a deviation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Typical {
     /// √Σ_n p(1 − p)/N of each component.
     pub weight: Vec<f64>,
     /// τ/r, K·D numbers.
     pub mean: Vec<f64>,
-    /// ρ/r, K·D·D numbers; for full covariance matrices only.
+    /// ρ/r, K·D·D numbers; only for full covariance matrices.
     pub covariance: Option<Vec<f64>>,
 }
 
 impl<F: Family> Proximity<F> {
-    /// Sweeps the rows twice: EM's update, then the variances about it.
+    /// Reads the rows twice: for EM's update, then for the variances around it.
     ///
-    /// Cost: the first sweep is a round of EM. The second has its densities and, in place of its
-    /// statistics, three operations for each row, component and pair of columns, because ρ needs fourth
-    /// moments about each component's own mean; without full covariances three for each column. In all about
-    /// three rounds of EM (`examples/rounds.rs` with `bounds`; 2.8 to 3.1 for D = 10, 27, 50). Memory as for a
-    /// fit. The result has the same bits for any number of threads.
-    pub fn measure(engine: &impl Engine<F>, model: &Mixture<F>) -> Result<Self, Error> {
-        if engine.is_weighted() {
+    /// Cost: the first sweep is a round of EM. The second evaluates the same densities and, instead of statistics,
+    /// takes three operations per row, component and pair of columns, because ρ needs fourth moments around each
+    /// component's own mean; without full covariances, three per column. In total about three rounds of EM
+    /// (`examples/rounds.rs` with `bounds`; 2.8 to 3.1 for D = 10, 27, 50). Memory as for a fit. The result has the
+    /// same bits for any number of threads.
+    pub fn measure<E: Engine>(source: &Source<E>, model: &Mixture<F>) -> Result<Self, Error> {
+        if source.summary().weighted {
             return Err(Error::Weighted { what: "bounds" });
         }
-        let (summary, n_components) = (engine.summary(), model.n_components());
-        let tally = engine.run(&Pass {
-            origin: None,
-            model: model.clone(),
-            centre: summary.centre.clone(),
-            assignment: Assignment::Soft,
-            precision: Precision::Double,
-        })?;
+        check_rows::<F, E>(source.engine())?;
+        let (summary, n_components) = (source.summary(), model.n_components());
+        let tally = source.sweep(&Pass::new(source, model.clone(), Assignment::Soft)?)?;
         let responsibility: Vec<f64> = (0..n_components).map(|k| tally.moments.weight(k)).collect();
         // A component without rows has no update.
         let fates: Vec<Fate> =
             responsibility.iter().map(|&r| if r > 0.0 { Fate::Estimate } else { Fate::Keep }).collect();
-        let (components, _) = model.components.maximize(&tally.moments, &fates, &Floor::new(summary, 0.0, 0.0));
+        let (components, _) = model.components.maximize(&tally.moments, &fates, &Floor::of::<F>(summary, 0.0, 0.0));
         let weights = responsibility.iter().map(|r| r / tally.weight).collect();
         let covariances = F::sample_covariances(&tally.moments).map(|covariances| finite(covariances, &responsibility));
         let spread: Vec<f64> = summary.maximum.iter().zip(&summary.minimum).map(|(max, min)| max - min).collect();
         let unit: Vec<f64> = spread.iter().map(|&spread| power_of_two(spread)).collect();
         let pass = DeviationsPass {
             model: model.clone(),
-            centre: summary.centre.clone(),
+            centre: centre_of::<F, E>(source),
             means: components.centres(),
             covariances,
             unit,
         };
-        let deviations = engine.deviations(&pass)?;
+        let deviations = source.sweep(&pass)?;
         let (n, unit) = (spread.len(), &pass.unit);
         let tau = (0..n_components)
             .flat_map(|k| (0..n).map(move |d| (k, d)))
@@ -109,7 +105,7 @@ impl<F: Family> Proximity<F> {
         self.spread.len()
     }
 
-    /// What to expect of a draw: standard deviations, where the theorems state guarantees.
+    /// The typical size of a deviation: standard deviations, whereas the theorems give guarantees.
     pub fn typical(&self) -> Typical {
         let over_r = |of: &Vec<f64>| -> Vec<f64> {
             let each = of.len() / self.n_components();
@@ -123,12 +119,12 @@ impl<F: Family> Proximity<F> {
     }
 }
 
-/// Nothing scatters where there is nothing.
+/// 0 for a component without rows.
 fn ratio(deviation: f64, responsibility: f64) -> f64 {
     if deviation == 0.0 { 0.0 } else { deviation / responsibility }
 }
 
-/// Covariances of components without rows are 0/0: they stand as 0.
+/// Covariances of components without rows are 0/0; they are set to 0.
 fn finite(mut covariances: Vec<f64>, responsibility: &[f64]) -> Vec<f64> {
     let size = covariances.len() / responsibility.len();
     for (matrix, _) in covariances.chunks_exact_mut(size).zip(responsibility).filter(|(_, r)| **r == 0.0) {

@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mixtura::driver::{EventKind, Observer};
 use mixtura::generate::Artificial;
-use mixtura::pass::Threads;
-use mixtura::{FullGaussian, Options, Rows, Start, fit};
+use mixtura::{FullGaussian, Rows, Source, Start, fit};
 use proptest::prelude::*;
 
 use crate::averages::Recording;
-use crate::{artificial, rounds};
+use crate::{artificial, fit_rows, rounds};
 
 #[derive(Default)]
 struct Likelihoods(Mutex<Vec<f64>>, AtomicU64);
@@ -31,15 +30,15 @@ proptest! {
         n_rows in 20usize..400, n_columns in 1usize..6, n_components in 1usize..6, seed in 0u64..1000, random in any::<bool>(),
     ) {
         let (rows, _) = artificial(n_rows, n_columns, n_components, seed);
-        let start = if random { Start::Random } else { Start::KmeansPlusPlus };
-        let options = Options { seed, accelerate: true, ..rounds(60) };
+        let start = if random { Start::<FullGaussian>::Random } else { Start::KmeansPlusPlus };
+        let options = rounds(60).seed(seed).accelerate(true);
         let seen = Likelihoods::default();
-        let fit = fit(&Threads::<FullGaussian>::new(&rows).unwrap(), n_components, &start, &options, &seen).unwrap();
+        let fit = fit(&Source::of(&rows).unwrap(), n_components, &start, &options, &seen).unwrap();
         let likelihoods = seen.0.into_inner().unwrap();
         prop_assert_eq!(likelihoods.len(), 61);
         let repairs: Vec<_> = fit.events.iter().filter(|event| event.kind.is_repair()).collect();
-        // At the floor an entry's rounding is ε/E of the least variance (see `monotone`); elsewhere
-        // only the likelihood's own counts.
+        // At the floor, the rounding of an entry is ε/E of the smallest variance (see `monotone`); elsewhere only the
+        // rounding of the likelihood itself counts.
         let clipped = fit.events.iter().any(|event| event.kind == EventKind::Clipped);
         let at_floor = if clipped { n_columns as f64 * f64::EPSILON / 1e-9 } else { 0.0 };
         for (round, pair) in (1..).zip(likelihoods.windows(2)) {
@@ -49,14 +48,14 @@ proptest! {
     }
 }
 
-/// Extrapolating from extrapolated statistics once let the weights sum to more than 1, and so the
-/// likelihood rise: 6e-7 nats after 59 rounds of this case.
+/// Extrapolating from extrapolated statistics once let the weights sum to more than 1, which raised the likelihood: by
+/// 6e-7 nats after 59 rounds of this case.
 #[test]
-fn rounding_does_not_grow_from_leap_to_leap() {
+fn rounding_errors_do_not_accumulate_over_extrapolations() {
     let (rows, _) = artificial(81, 1, 2, 702);
     for n in [41, 59, 60, 200] {
-        let options = Options { seed: 702, accelerate: true, ..rounds(n) };
-        let found = mixtura::fit_rows(&rows, 2, &Start::Random, &options).unwrap();
+        let options = rounds(n).seed(702).accelerate(true);
+        let found = fit_rows(&rows, 2, &Start::Random, &options).unwrap();
         assert!((found.model.weights.iter().sum::<f64>() - 1.0).abs() < 1e-14);
         assert!(found.mean_ln_likelihood < -2.767_306_7, "{}", found.mean_ln_likelihood);
     }
@@ -69,25 +68,26 @@ fn overlapping(n_rows: usize, seed: u64) -> Rows<'static> {
 }
 
 #[test]
-fn accelerated_em_needs_fewer_passes_and_gets_as_far() {
+fn accelerated_em_needs_fewer_passes_for_the_same_likelihood() {
     let (mut n_plain, mut n_accelerated) = (0, 0);
     for seed in 0..6 {
         let rows = overlapping(3000, seed);
         let run = |accelerate| {
-            let engine = Recording::new(&rows);
-            let options = Options { accelerate, seed, rounds: 5000, tolerance: 1e-8, ..Options::default() };
-            let found = fit(&engine, 4, &Start::KmeansPlusPlus, &options, &Likelihoods::default()).unwrap();
+            let source = Recording::source(&rows);
+            let options = crate::em().accelerate(accelerate).seed(seed).rounds(5000).tolerance(1e-8);
+            let found =
+                fit(&source, 4, &Start::<FullGaussian>::KmeansPlusPlus, &options, &Likelihoods::default()).unwrap();
             assert!(found.termination.has_converged());
-            let n_passes = engine.passes.lock().unwrap().len();
+            let n_passes = source.engine().passes.lock().unwrap().len();
             (found, n_passes)
         };
         let ((plain, plain_passes), (accelerated, accelerated_passes)) = (run(false), run(true));
         n_plain += plain_passes;
         n_accelerated += accelerated_passes;
         assert!(accelerated.mean_ln_likelihood >= plain.mean_ln_likelihood - 1e-6, "{seed}");
-        // The stopping rule held of an ordinary step: one more changes less than the tolerance.
+        // The stopping rule held for an ordinary step: another one changes less than the tolerance.
         let start = Start::Model(accelerated.model.clone());
-        let more = mixtura::fit_rows(&rows, 4, &start, &rounds(1)).unwrap();
+        let more = fit_rows(&rows, 4, &start, &rounds(1)).unwrap();
         assert!((more.mean_ln_likelihood - accelerated.mean_ln_likelihood).abs() < 1e-8);
     }
     assert!(2 * n_accelerated < n_plain, "{n_accelerated} and {n_plain} passes");

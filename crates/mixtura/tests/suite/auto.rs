@@ -1,17 +1,17 @@
-//! Checks `auto`: SEM, then EM from its result, never below what SEM saw; and its guard.
+//! Checks `auto`: SEM, then EM from its result, never worse than SEM's best model; and its guard.
 
 use std::sync::Mutex;
 
-use mixtura::driver::{EventKind, Observer, Quiet, Run, SemResult, State, Termination};
+use mixtura::driver::{Evaluated, EventKind, Observer, Quiet, Run, SemResult, Termination};
 use mixtura::family::Floor;
-use mixtura::pass::{Assignment, Source, Threads};
-use mixtura::{Algorithm, FullGaussian, Options, Start, fit, fit_rows};
+use mixtura::pass::Assignment;
+use mixtura::{Algorithm, FullGaussian, Options, Source, Start, fit};
 
-use crate::averages::{Recording, Statistics, model_of, state_after};
-use crate::{artificial, assert_models_close, rounds, started};
+use crate::averages::{Recording, Statistics, model_of, problem, run_after};
+use crate::{artificial, assert_models_close, fit_rows, rounds, started};
 
 fn auto() -> Options {
-    Options { algorithm: Algorithm::Auto, ..Options::default() }
+    Options::default().algorithm(Algorithm::Auto)
 }
 
 #[derive(Default)]
@@ -23,27 +23,27 @@ impl Observer for Trace {
     }
 }
 
-/// Small data are noisy: SEM is flat after its first two batches of five rounds.
+/// Small data sets are noisy: SEM is flat after its first two batches of five rounds.
 #[test]
-fn sem_hands_its_average_over_to_em() {
+fn em_starts_from_the_average_of_sem() {
     let mut n_averages = 0;
     for seed in 0..10 {
         let (rows, truth) = artificial(1000, 3, 3, 231);
-        let engine = Recording::new(&rows);
-        let found = fit(&engine, 3, &Start::Model(truth), &Options { seed, ..auto() }, &Quiet).unwrap();
+        let source = Recording::source(&rows);
+        let found = fit(&source, 3, &Start::Model(truth), &auto().seed(seed), &Quiet).unwrap();
         assert_eq!(found.termination, Termination::Converged);
-        let passes = engine.statistics();
+        let passes = source.engine().statistics();
         let n_sem = passes.iter().take_while(|(pass, _)| matches!(pass.assignment, Assignment::Sampled(_))).count();
         assert!(n_sem >= 10 && passes[n_sem..].iter().all(|(pass, _)| pass.assignment == Assignment::Soft));
-        // No pass was made that is not a round, unless an average gave way.
+        // Every pass is a round, unless an average was rejected.
         if n_sem > 10 || passes.len() as u64 > found.rounds + 1 {
             continue;
         }
         let tail: Vec<&Statistics> = passes[..10].iter().map(|(_, tally)| tally).collect();
-        let floor = Floor::new(engine.summary(), 1e-9, 0.0);
+        let floor = Floor::of::<FullGaussian>(source.summary(), 1e-9, 0.0);
         let expected = model_of(&tail, &found.model.components, &floor);
         let (first_of_em, _) = &passes[n_sem];
-        // A fall alone hands the best model over.
+        // If only a decrease ended SEM, EM starts from the best model.
         if (first_of_em.model.weights[0] - expected.weights[0]).abs() < 1e-12 {
             assert_models_close(&first_of_em.model, &expected, 1e-12);
             n_averages += 1;
@@ -55,16 +55,16 @@ fn sem_hands_its_average_over_to_em() {
 }
 
 #[test]
-fn auto_ends_where_em_would_and_no_lower_than_sem() {
+fn auto_converges_like_em_and_is_never_worse_than_sem() {
     for seed in 0..12 {
         let (rows, _) = artificial(1500, 2, 4, 240 + seed);
-        let engine = Threads::<FullGaussian>::new(&rows).unwrap();
+        let engine = Source::of(&rows).unwrap();
         for result in [SemResult::Average, SemResult::Best, SemResult::Last] {
             for accelerate in [false, true] {
-                let (trace, options) = (Trace::default(), Options { result, seed, accelerate, ..auto() });
-                let found = fit(&engine, 4, &Start::Random, &options, &trace).unwrap();
+                let (trace, options) = (Trace::default(), auto().result(result).seed(seed).accelerate(accelerate));
+                let found = fit(&engine, 4, &Start::<FullGaussian>::Random, &options, &trace).unwrap();
                 let best = trace.0.into_inner().unwrap().iter().fold(f64::NEG_INFINITY, |best, seen| best.max(seen.2));
-                // SEM's likelihoods may err by some 1e-7 in single precision.
+                // In single precision, SEM's likelihoods may be off by about 1e-7.
                 assert!(found.mean_ln_likelihood >= best - 1e-6, "{seed} {result:?}");
                 if found.termination == Termination::Converged {
                     let more = fit_rows(&rows, 4, &Start::Model(found.model.clone()), &rounds(1)).unwrap();
@@ -80,11 +80,11 @@ fn auto_ends_where_em_would_and_no_lower_than_sem() {
 fn sem_takes_at_most_half_of_the_rounds() {
     let (rows, _) = artificial(1000, 2, 3, 232);
     for (n, n_sem) in [(0, 0), (1, 0), (2, 1), (7, 3), (18, 9)] {
-        let engine = Recording::new(&rows);
-        let options = Options { tolerance: 0.0, rounds: n, ..auto() };
-        let found = fit(&engine, 3, &Start::Random, &options, &Quiet).unwrap();
+        let source = Recording::source(&rows);
+        let options = auto().tolerance(0.0).rounds(n);
+        let found = fit(&source, 3, &Start::<FullGaussian>::Random, &options, &Quiet).unwrap();
         assert_eq!(found.rounds, n);
-        let passes = engine.statistics();
+        let passes = source.engine().statistics();
         let sampled = passes.iter().filter(|(pass, _)| matches!(pass.assignment, Assignment::Sampled(_))).count();
         assert_eq!((passes.len() as u64, sampled), (n, n_sem));
         assert!(found.mean_ln_likelihood.is_finite());
@@ -92,36 +92,35 @@ fn sem_takes_at_most_half_of_the_rounds() {
 }
 
 #[test]
-fn an_average_below_the_best_model_gives_way_within_the_round() {
+fn an_average_below_the_best_model_is_replaced_within_the_round() {
     let (rows, truth) = artificial(2000, 2, 3, 233);
-    let em = fit_rows(&rows, 3, &Start::Model(truth.clone()), &Options { tolerance: 1e-12, ..Options::default() });
+    let em = fit_rows(&rows, 3, &Start::Model(truth.clone()), &crate::em().tolerance(1e-12));
     let em = em.unwrap();
     let mut n_tried = 0;
     for seed in 0..10 {
-        let engine = Recording::new(&rows);
-        let mut state = State::new(truth.clone(), 0, Floor::new(engine.summary(), 1e-9, 0.0));
-        // EM's model has the highest likelihood of all: no average is above it.
-        state.best = Some((em.model.clone(), em.mean_ln_likelihood));
-        let mut run = Run::new(state);
-        run.go(&engine, &Options { seed, ..auto() }, &Quiet).unwrap();
-        let since = run.state().em_since.unwrap();
+        let source = Recording::source(&rows);
+        let problem = problem(&source, &truth, &auto().seed(seed));
+        let mut run = problem.run_from(truth.clone(), 0).unwrap();
+        // EM's model has the highest likelihood of all, so any average is below it.
+        run.state_mut().best = Some(Evaluated { model: em.model.clone(), mean_ln_likelihood: em.mean_ln_likelihood });
+        run.go(&problem, &Quiet).unwrap();
+        let since = run.em_since().unwrap();
         assert!((run.state().likelihoods[since as usize] - em.mean_ln_likelihood).abs() < 1e-12);
-        assert!(run.result().1 >= em.mean_ln_likelihood - 1e-12);
-        // One pass more than rounds, and one more if there was an average to try.
-        let n_more = engine.statistics().len() as u64 - run.state().round;
+        assert!(run.answer().unwrap().mean_ln_likelihood >= em.mean_ln_likelihood - 1e-12);
+        // One more pass than rounds, and another if there was an average to try.
+        let n_more = source.engine().statistics().len() as u64 - run.state().round;
         assert!((1..=2).contains(&n_more));
         n_tried += n_more - 1;
     }
     assert!(n_tried >= 2, "{n_tried} of 10");
 }
 
-/// Runs of every kind, saved and continued in every round.
+/// Runs of all algorithms, saved and continued in every round.
 #[test]
-fn a_state_saved_in_any_round_of_any_stage_goes_on_with_the_same_bits() {
+fn a_state_saved_in_any_round_continues_to_the_same_bits() {
     let (rows, _) = artificial(1200, 2, 3, 234);
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
+    let source = Source::of(&rows).unwrap();
     let initial = started(&rows, 3, &Start::Random, 3);
-    let floor = Floor::new(engine.summary(), 1e-9, 0.0);
     for (algorithm, accelerate) in [
         (Algorithm::Sem, false),
         (Algorithm::Saem, false),
@@ -129,34 +128,34 @@ fn a_state_saved_in_any_round_of_any_stage_goes_on_with_the_same_bits() {
         (Algorithm::Auto, true),
         (Algorithm::Em, true),
     ] {
-        let options = Options { algorithm, accelerate, rounds: 64, tolerance: 1e-9, ..Options::default() };
-        let mut whole = Run::new(State::new(initial.clone(), 0, floor.clone()));
-        whole.go(&engine, &options, &Quiet).unwrap();
+        let options = Options::default().algorithm(algorithm).accelerate(accelerate).rounds(64).tolerance(1e-9);
+        let problem = problem(&source, &initial, &options);
+        let mut whole = problem.run_from(initial.clone(), 0).unwrap();
+        whole.go(&problem, &Quiet).unwrap();
         assert!(whole.state().round >= 19, "{algorithm:?}");
         for n_rounds in 1..whole.state().round {
-            let saved = serde_json::to_string(&state_after(&engine, &initial, &options, n_rounds)).unwrap();
-            let mut rest = Run::new(serde_json::from_str::<State<FullGaussian>>(&saved).unwrap());
-            rest.go(&engine, &options, &Quiet).unwrap();
-            assert_eq!(rest.state(), whole.state(), "{algorithm:?} from round {n_rounds}");
-            assert_eq!(rest.result(), whole.result());
+            let saved = serde_json::to_string(&run_after(&problem, &initial, n_rounds)).unwrap();
+            let mut rest: Run<FullGaussian> = serde_json::from_str(&saved).unwrap();
+            rest.go(&problem, &Quiet).unwrap();
+            assert_eq!(rest, whole, "{algorithm:?} from round {n_rounds}");
         }
     }
 }
 
 #[test]
-fn a_guard_keeps_the_better_and_says_so() {
+fn a_guard_keeps_the_better_model_and_records_it() {
     let mut n_won = 0;
     for seed in 0..12 {
         let (rows, _) = artificial(600, 2, 5, 250 + seed);
-        let engine = Threads::<FullGaussian>::new(&rows).unwrap();
+        let engine = Source::of(&rows).unwrap();
         let fitted = |options: Options| {
             let trace = Trace::default();
-            let found = fit(&engine, 5, &Start::Random, &Options { seed, ..options }, &trace).unwrap();
+            let found = fit(&engine, 5, &Start::<FullGaussian>::Random, &options.seed(seed), &trace).unwrap();
             (found, trace.0.into_inner().unwrap())
         };
         let (plain, _) = fitted(auto());
-        let (em, trace_of_em) = fitted(Options::default());
-        let (guarded, trace) = fitted(Options { guard: true, ..auto() });
+        let (em, trace_of_em) = fitted(crate::em());
+        let (guarded, trace) = fitted(auto().guard(true));
         let em_wins = em.mean_ln_likelihood > plain.mean_ln_likelihood;
         n_won += u32::from(em_wins);
         let better = if em_wins { &em } else { &plain };
@@ -164,21 +163,21 @@ fn a_guard_keeps_the_better_and_says_so() {
         assert_eq!(guarded.mean_ln_likelihood, em.mean_ln_likelihood.max(plain.mean_ln_likelihood));
         let said = guarded.events.iter().any(|event| event.kind == EventKind::GuardWon);
         assert_eq!((said, guarded.observed), (em_wins, u64::from(em_wins)));
-        // Observers see the guard under a number of its own.
+        // Observers see the guard under a separate restart number.
         let of_guard: Vec<f64> = trace.iter().filter(|seen| seen.0 == 1).map(|seen| seen.2).collect();
         assert_eq!(of_guard, trace_of_em.iter().map(|seen| seen.2).collect::<Vec<_>>());
     }
-    assert!((1..12).contains(&n_won), "{n_won} of 12: other seeds, please");
+    assert!((1..12).contains(&n_won), "{n_won} of 12; try other seeds");
 }
 
 #[test]
-fn options_without_a_use_are_refused() {
+fn options_that_the_algorithm_does_not_use_are_rejected() {
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
-        let refused = Options { algorithm, guard: true, ..Options::default() }.check().unwrap_err();
+        let refused = Options::default().algorithm(algorithm).guard(true).check().unwrap_err();
         assert!(refused.to_string().starts_with("guard must be used with the algorithm auto"), "{refused}");
     }
     for algorithm in [Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
-        let refused = Options { algorithm, accelerate: true, ..Options::default() }.check().unwrap_err();
+        let refused = Options::default().algorithm(algorithm).accelerate(true).check().unwrap_err();
         assert!(refused.to_string().starts_with("accelerate must be used with the algorithm em or auto"), "{refused}");
     }
 }

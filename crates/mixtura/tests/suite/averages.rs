@@ -1,69 +1,51 @@
-//! Checks SEM's answer: the model of averaged statistics, its restarts, its fallback.
+//! Checks SEM's result: the model of averaged statistics, when averaging starts over, and the fallback.
 
+use std::any::Any;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mixtura::driver::{EventKind, Observer, Quiet, Run, SemResult, State, Termination};
+use mixtura::driver::{Evaluated, EventKind, Observer, Problem, Quiet, Run, SemResult, Termination};
 use mixtura::family::{Family, Fate, Floor, Moments};
 use mixtura::matching::Outline;
-use mixtura::pass::{Assignment, Deviations, DeviationsPass, Engine, Pass, Source, Tally, Threads};
-use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::pass::{Assignment, Pass, Tally};
+use mixtura::sweep::{Engine, Sweep, Threads};
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Rows, Source, Start};
 
-use crate::{artificial, assert_models_close, rounds, started};
+use crate::{artificial, assert_models_close, fit_rows, rounds, started};
 
 pub(crate) type Statistics = Tally<<FullGaussian as Family>::Moments>;
 
-/// An engine that keeps the statistics of every pass that makes some.
+/// An engine that records the statistics of every pass that computes some.
 pub(crate) struct Recording<'a> {
-    pub engine: Threads<'a, FullGaussian>,
+    threads: Threads<'a>,
     pub passes: Mutex<Vec<(Pass<FullGaussian>, Statistics)>>,
 }
 
 impl<'a> Recording<'a> {
-    pub(crate) fn new(rows: &'a Rows<'a>) -> Self {
-        Self { engine: Threads::new(rows).unwrap(), passes: Mutex::default() }
+    pub(crate) fn source(rows: &'a Rows<'a>) -> Source<Self> {
+        Source::new(Self { threads: Threads::new(rows), passes: Mutex::default() }).unwrap()
     }
 
-    /// The passes so far, except those that only evaluate.
+    /// All passes so far, except those that only evaluate.
     pub(crate) fn statistics(&self) -> Vec<(Pass<FullGaussian>, Statistics)> {
         let passes = self.passes.lock().unwrap();
         passes.iter().filter(|(pass, _)| pass.assignment != Assignment::Evaluate).cloned().collect()
     }
 }
 
-impl Source for Recording<'_> {
-    fn summary(&self) -> &mixtura::rows::Summary {
-        self.engine.summary()
-    }
-    fn is_weighted(&self) -> bool {
-        self.engine.is_weighted()
-    }
-    fn gather(&self, rows: &[usize]) -> Result<Rows<'static>, Error> {
-        self.engine.gather(rows)
-    }
-    fn sample(&self, n: usize, generator: &mut mixtura::random::Generator) -> Result<Rows<'static>, Error> {
-        self.engine.sample(n, generator)
-    }
-    fn distinct(&self, limit: usize) -> Result<Vec<usize>, Error> {
-        self.engine.distinct(limit)
-    }
-}
-
-impl Engine<FullGaussian> for Recording<'_> {
-    fn run(&self, pass: &Pass<FullGaussian>) -> Result<Statistics, Error> {
-        let tally = self.engine.run(pass)?;
-        self.passes.lock().unwrap().push((pass.clone(), tally.clone()));
+impl Engine for Recording<'_> {
+    fn sweep<S: Sweep>(&self, sweep: &S) -> Result<S::Tally, Error> {
+        let tally = self.threads.sweep(sweep)?;
+        let (any_sweep, any_tally): (&dyn Any, &dyn Any) = (sweep, &tally);
+        if let (Some(pass), Some(tally)) = (any_sweep.downcast_ref::<Pass<_>>(), any_tally.downcast_ref::<Statistics>())
+        {
+            self.passes.lock().unwrap().push((pass.clone(), tally.clone()));
+        }
         Ok(tally)
     }
-    fn deviations(&self, pass: &DeviationsPass<FullGaussian>) -> Result<Deviations, Error> {
-        self.engine.deviations(pass)
-    }
-    fn n_chunks(&self) -> usize {
-        self.engine.n_chunks()
-    }
 }
 
-/// Stops after so many rounds.
+/// Stops after a given number of rounds.
 pub(crate) struct StopAfter(pub u64, pub AtomicU64);
 
 impl Observer for StopAfter {
@@ -75,21 +57,33 @@ impl Observer for StopAfter {
     }
 }
 
-/// The state of a run after so many rounds.
-pub(crate) fn state_after(
-    engine: &impl Engine<FullGaussian>,
+/// A fit from a given model.
+pub(crate) fn problem<'a, E: Engine>(
+    source: &'a Source<E>,
     model: &Mixture<FullGaussian>,
     options: &Options,
-    n_rounds: u64,
-) -> State<FullGaussian> {
-    let floor = Floor::new(engine.summary(), options.regularization, options.ridge);
-    let mut run = Run::new(State::new(model.clone(), 0, floor));
-    run.go(engine, options, &StopAfter(n_rounds, AtomicU64::new(0))).unwrap();
-    assert_eq!((run.termination(), run.state().round), (Termination::Interrupted, n_rounds));
-    run.state().clone()
+) -> Problem<'a, FullGaussian, E> {
+    Problem::new(source, model.n_components(), Start::Model(model.clone()), options.clone()).unwrap()
 }
 
-/// The model of the sum of statistics, about the centres of the first.
+/// A run from a model, stopped after `rounds` rounds.
+pub(crate) fn run_after<E: Engine>(
+    problem: &Problem<'_, FullGaussian, E>,
+    model: &Mixture<FullGaussian>,
+    n_rounds: u64,
+) -> Run<FullGaussian> {
+    let mut run = problem.run_from(model.clone(), 0).unwrap();
+    go_until(&mut run, problem, n_rounds);
+    run
+}
+
+/// Continues until the given round.
+fn go_until<E: Engine>(run: &mut Run<FullGaussian>, problem: &Problem<'_, FullGaussian, E>, n_rounds: u64) {
+    run.go(problem, &StopAfter(n_rounds, AtomicU64::new(0))).unwrap();
+    assert_eq!((run.termination(), run.state().round), (Some(Termination::Interrupted), n_rounds));
+}
+
+/// The model of summed statistics, relative to the centres of the first.
 pub(crate) fn model_of(tallies: &[&Statistics], previous: &FullGaussian, floor: &Floor) -> Mixture<FullGaussian> {
     let mut moments = tallies[0].moments.clone();
     tallies[1..].iter().for_each(|tally| moments.add_scaled(&tally.moments, 1.0));
@@ -101,44 +95,47 @@ pub(crate) fn model_of(tallies: &[&Statistics], previous: &FullGaussian, floor: 
     Mixture { weights: (0..k).map(|k| moments.weight(k) / weight).collect(), components }
 }
 
-/// The first of some runs whose likelihood is flat after 40 rounds, there.
-fn flat_after_40(engine: &Threads<'_, FullGaussian>, model: &Mixture<FullGaussian>) -> (State<FullGaussian>, Options) {
+/// The first of several runs whose likelihood is flat after 40 rounds, at that point.
+fn flat_after_40<'a>(
+    source: &'a Source<Threads<'a>>,
+    model: &Mixture<FullGaussian>,
+) -> (Run<FullGaussian>, Problem<'a, FullGaussian, Threads<'a>>) {
     let runs = (0..20).map(|seed| {
-        let options = Options { seed, ..sem(60) };
-        (state_after(engine, model, &options, 40), options)
+        let problem = problem(source, model, &sem(60).seed(seed));
+        (run_after(&problem, model, 40), problem)
     });
-    runs.into_iter().find(|(state, _)| state.n_averaged() >= 20).expect("one of 20 seeds is flat")
+    runs.into_iter().find(|(run, _)| run.n_averaged() >= 20).expect("one of 20 seeds is flat")
 }
 
 fn sem(rounds: u64) -> Options {
-    Options { algorithm: Algorithm::Sem, ..crate::rounds(rounds) }
+    crate::rounds(rounds).algorithm(Algorithm::Sem)
 }
 
 #[test]
-fn the_answer_is_the_maximum_of_averaged_statistics() {
+fn the_result_is_the_maximum_of_averaged_statistics() {
     let (rows, truth) = artificial(4000, 3, 3, 201);
-    let engine = Recording::new(&rows);
-    let options = Options { tolerance: 1e-6, ..sem(400) };
-    let fit = mixtura::fit(&engine, 3, &Start::Model(truth), &options, &Quiet).unwrap();
+    let source = Recording::source(&rows);
+    let options = sem(400).tolerance(1e-6);
+    let fit = mixtura::fit(&source, 3, &Start::Model(truth), &options, &Quiet).unwrap();
     assert_eq!(fit.termination, Termination::Flat);
     // The last two batches of ten rounds.
-    let passes = engine.statistics();
+    let passes = source.engine().statistics();
     assert_eq!(passes.len() as u64, fit.rounds + 1);
     let tail: Vec<&Statistics> = passes[passes.len() - 20..].iter().map(|(_, tally)| tally).collect();
-    let floor = Floor::new(engine.summary(), 1e-9, 0.0);
+    let floor = Floor::of::<FullGaussian>(source.summary(), 1e-9, 0.0);
     let expected = model_of(&tail, &fit.model.components, &floor);
     assert_models_close(&fit.model, &expected, 1e-12);
-    let likelihood = fit.model.score(&rows).unwrap().mean_log_likelihood;
+    let likelihood = fit.model.score(&rows).unwrap().mean_ln_likelihood;
     assert!((likelihood - fit.mean_ln_likelihood).abs() < 1e-12);
 }
 
 #[test]
-fn an_average_grows_with_flat_batches_and_starts_again_after_others() {
+fn an_average_grows_with_flat_batches_and_starts_over_after_others() {
     let (rows, truth) = artificial(3000, 2, 3, 202);
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let state = state_after(&engine, &truth, &sem(300), 250);
+    let source = Source::of(&rows).unwrap();
+    let run = run_after(&problem(&source, &truth, &sem(300)), &truth, 250);
     // Flatness of each pair of batches, from the likelihoods alone.
-    let batch = |b: usize| &state.likelihoods[10 * b..][..10];
+    let batch = |b: usize| &run.state().likelihoods[10 * b..][..10];
     let moments = |b: usize| {
         let mean = batch(b).iter().sum::<f64>() / 10.0;
         (mean, batch(b).iter().map(|l| (l - mean).powi(2)).sum::<f64>() / 9.0)
@@ -148,11 +145,11 @@ fn an_average_grows_with_flat_batches_and_starts_again_after_others() {
         (after - before).abs() < 2.0 * ((v + w) / 10.0).sqrt()
     };
     let n_flat = (1..25).rev().take_while(|&b| flat(b)).count() as u64;
-    assert!((1..25).any(|b| !flat(b)), "no batch restarts the average: another seed, please");
-    assert_eq!(state.n_averaged(), if n_flat > 0 { 10 * (n_flat + 1) } else { 0 });
+    assert!((1..25).any(|b| !flat(b)), "no batch starts the average over; try another seed");
+    assert_eq!(run.n_averaged(), if n_flat > 0 { 10 * (n_flat + 1) } else { 0 });
 }
 
-/// Distance of all components, in standard deviations of the data.
+/// Total distance between the components, in standard deviations of the data.
 fn distance(a: &Mixture<FullGaussian>, b: &Mixture<FullGaussian>, scale: &[f64]) -> f64 {
     let (p, q) = (Outline::of(&a.components), Outline::of(&b.components));
     (0..a.n_components()).map(|k| p.distance(k, &q, k, scale)).sum::<f64>().sqrt()
@@ -164,10 +161,10 @@ fn an_average_is_closer_to_em_than_the_last_model() {
     for seed in 0..10 {
         let (rows, truth) = artificial(5000, 3, 3, 210 + seed);
         let start = Start::Model(truth);
-        let em = fit_rows(&rows, 3, &start, &Options { tolerance: 1e-12, ..Options::default() }).unwrap();
-        let scale = mixtura::rows::Summary::of(&rows).unwrap().scale;
+        let em = fit_rows(&rows, 3, &start, &crate::em().tolerance(1e-12)).unwrap();
+        let scale = mixtura::sweep::Summary::of(&rows).unwrap().scale;
         let far = |result| {
-            let options = Options { result, seed, ..sem(100) };
+            let options = sem(100).result(result).seed(seed);
             let fit = fit_rows(&rows, 3, &start, &options).unwrap();
             distance(&fit.model, &em.model, &scale)
         };
@@ -177,71 +174,66 @@ fn an_average_is_closer_to_em_than_the_last_model() {
 }
 
 #[test]
-fn switched_labels_start_the_average_again() {
+fn switched_labels_start_the_average_over() {
     let (rows, truth) = artificial(3000, 2, 3, 203);
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let (mut state, options) = flat_after_40(&engine, &truth);
-    state.model = Mixture {
-        weights: [2, 0, 1].map(|k: usize| state.model.weights[k]).to_vec(),
-        components: state.model.components.reordered(&[2, 0, 1]),
+    let source = Source::of(&rows).unwrap();
+    let (mut run, problem) = flat_after_40(&source, &truth);
+    let model = &mut run.state_mut().model;
+    *model = Mixture {
+        weights: [2, 0, 1].map(|k: usize| model.weights[k]).to_vec(),
+        components: model.components.reordered(&[2, 0, 1]),
     };
-    let go = |state: &State<FullGaussian>, n_rounds: u64| {
-        let mut run = Run::new(state.clone());
-        run.go(&engine, &options, &StopAfter(n_rounds, AtomicU64::new(0))).unwrap();
-        run.state().clone()
-    };
-    let state = go(&state, 42);
-    assert_eq!(state.n_averaged(), 0);
-    // Rounds 41 to 49 make no whole batch; 50 to 59 do, and one batch is not flat by itself.
-    assert_eq!(go(&state, 59).n_averaged(), 0);
+    go_until(&mut run, &problem, 42);
+    assert_eq!(run.n_averaged(), 0);
+    // Rounds 41 to 49 do not complete a batch; 50 to 59 do, but a single batch is not flat.
+    go_until(&mut run, &problem, 59);
+    assert_eq!(run.n_averaged(), 0);
 }
 
 #[test]
-fn a_repair_starts_the_average_again() {
+fn a_repair_starts_the_average_over() {
     let (rows, truth) = artificial(3000, 2, 3, 203);
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let (mut state, options) = flat_after_40(&engine, &truth);
-    // Component 2 is left without rows.
-    let weights = vec![0.5, 0.5 - 1e-300, 1e-300];
-    state.model = Mixture { weights, components: state.model.components };
-    let mut run = Run::new(state);
-    run.go(&engine, &options, &StopAfter(41, AtomicU64::new(0))).unwrap();
+    let source = Source::of(&rows).unwrap();
+    let (mut run, problem) = flat_after_40(&source, &truth);
+    // Component 2 has no rows.
+    run.state_mut().model.weights = vec![0.5, 0.5 - 1e-300, 1e-300];
+    go_until(&mut run, &problem, 41);
     assert!(run.state().events.iter().any(|event| event.kind == EventKind::Reseeded));
-    assert_eq!(run.state().n_averaged(), 0);
+    assert_eq!(run.n_averaged(), 0);
 }
 
 #[test]
-fn without_a_flat_tail_the_answer_is_the_best_model() {
+fn without_a_flat_tail_the_result_is_the_best_model() {
     let (rows, _) = artificial(2000, 2, 3, 204);
     let initial = started(&rows, 3, &Start::Random, 1);
-    let fit = |result| fit_rows(&rows, 3, &Start::Model(initial.clone()), &Options { result, ..sem(15) }).unwrap();
+    let fit = |result| fit_rows(&rows, 3, &Start::Model(initial.clone()), &sem(15).result(result)).unwrap();
     let (average, best) = (fit(SemResult::Average), fit(SemResult::Best));
     assert_eq!(average.model, best.model);
     assert_eq!(average.mean_ln_likelihood, best.mean_ln_likelihood);
 }
 
 #[test]
-fn an_average_below_the_best_model_is_not_the_answer() {
+fn an_average_below_the_best_model_is_not_the_result() {
     let (rows, truth) = artificial(2000, 2, 3, 205);
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let em = Options { tolerance: 1e-12, ..Options::default() };
+    let source = Source::of(&rows).unwrap();
+    let em = crate::em().tolerance(1e-12);
     let em = fit_rows(&rows, 3, &Start::Model(truth.clone()), &em).unwrap();
-    let floor = Floor::new(engine.summary(), 1e-9, 0.0);
-    for (best, wins) in [(None, false), (Some((em.model.clone(), em.mean_ln_likelihood)), true)] {
-        let mut state = State::new(truth.clone(), 0, floor.clone());
-        state.best = best;
-        let mut run = Run::new(state);
-        run.go(&engine, &Options { tolerance: 1e-6, ..sem(200) }, &Quiet).unwrap();
-        assert!(run.state().n_averaged() == 20);
-        // EM's model has the highest likelihood of all: no average is above it.
-        assert_eq!(run.result().0 == &em.model, wins);
+    let problem = problem(&source, &truth, &sem(200).tolerance(1e-6));
+    let of_em = Evaluated { model: em.model.clone(), mean_ln_likelihood: em.mean_ln_likelihood };
+    for (best, wins) in [(None, false), (Some(of_em), true)] {
+        let mut run = problem.run_from(truth.clone(), 0).unwrap();
+        run.state_mut().best = best;
+        run.go(&problem, &Quiet).unwrap();
+        assert!(run.n_averaged() == 20);
+        // EM's model has the highest likelihood of all, so any average is below it.
+        assert_eq!(run.answer().unwrap().model == em.model, wins);
     }
 }
 
 #[test]
 fn rounds_without_statistics_are_not_averaged() {
     let (rows, truth) = artificial(500, 2, 2, 206);
-    let fit = fit_rows(&rows, 2, &Start::Model(truth), &Options { algorithm: Algorithm::Sem, ..rounds(20) }).unwrap();
+    let fit = fit_rows(&rows, 2, &Start::Model(truth), &rounds(20).algorithm(Algorithm::Sem)).unwrap();
     assert_eq!(fit.rounds, 20);
     assert!(fit.mean_ln_likelihood.is_finite());
 }

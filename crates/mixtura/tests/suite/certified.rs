@@ -1,10 +1,10 @@
-//! Checks that certified single precision draws, bit for bit, the labels of double precision.
+//! Checks that certified single precision draws the same labels as double precision, bit for bit.
 
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{artificial, rounds, started};
+use crate::{artificial, fit_rows, rounds, started};
 
 fn pass(
     rows: &Rows<'_>,
@@ -12,12 +12,10 @@ fn pass(
     seed: u64,
     precision: Precision,
 ) -> Tally<impl PartialEq + std::fmt::Debug + use<>> {
-    let engine = Threads::<FullGaussian>::new(rows).unwrap();
+    let source = Source::of(rows).unwrap();
     let address = Address { seed, restart: 0, round: seed, purpose: Purpose::Label };
-    let centre = engine.summary().centre.clone();
-    engine
-        .run(&Pass { origin: None, model: model.clone(), centre, assignment: Assignment::Sampled(address), precision })
-        .unwrap()
+    let pass = Pass::new(&source, model.clone(), Assignment::Sampled(address)).unwrap();
+    source.sweep(&Pass { precision, ..pass }).unwrap()
 }
 
 /// The statistics of a pass are sums over labelled rows in a fixed order: equal bits mean equal labels.
@@ -55,7 +53,7 @@ fn labels_are_those_of_double_precision_on_many_shapes() {
 }
 
 #[test]
-fn labels_are_those_of_double_precision_on_hostile_data() {
+fn labels_are_those_of_double_precision_on_difficult_data() {
     let (rows, model) = artificial(4000, 4, 3, 18);
     let map = |f: &dyn Fn(usize, usize, f64) -> f64| {
         let values = (0..4000)
@@ -71,10 +69,10 @@ fn labels_are_those_of_double_precision_on_hostile_data() {
     let outliers = map(&|n, d, x| if n % 500 == 3 { x * [1e3, 1e7, 1e11, 1e15][d] } else { x });
     check(&outliers, &started(&outliers, 3, &Start::KmeansPlusPlus, 1), "outliers");
     check(&outliers, &model, "outliers under the true model");
-    // A column that is nearly a sum of others: factors as large as 1e6.
+    // A column that is nearly a sum of others: factors up to 1e6.
     let flat = map(&|n, d, x| if d == 3 { rows.row(n)[0] + rows.row(n)[1] + 1e-6 * x } else { x });
     check(&flat, &started(&flat, 3, &Start::KmeansPlusPlus, 1), "nearly singular");
-    // All components the same: every boundary is a tie of log-densities.
+    // All components are identical: every boundary is a tie between log-densities.
     let means = [model.components.mean(0); 4].concat();
     let covariances = [model.components.covariance(0); 4].concat();
     let same = Mixture::new(vec![0.25; 4], FullGaussian::new(4, means, covariances).unwrap()).unwrap();
@@ -91,7 +89,7 @@ fn a_fit_is_the_same_in_both_precisions() {
     let (rows, _) = artificial(8000, 6, 5, 19);
     let fit = |precision| {
         let options =
-            Options { algorithm: Algorithm::Sem, precision, result: mixtura::driver::SemResult::Last, ..rounds(30) };
+            rounds(30).algorithm(Algorithm::Sem).precision(precision).result(mixtura::driver::SemResult::Last);
         fit_rows(&rows, 5, &Start::Random, &options).unwrap()
     };
     let (narrow, wide) = (fit(Precision::Certified), fit(Precision::Double));

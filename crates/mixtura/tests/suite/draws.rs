@@ -1,12 +1,12 @@
 //! Checks that a round of SEM is an exact draw, and that its update is the complete-data maximum.
 
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Threads};
+use mixtura::pass::{Assignment, Pass, Precision};
 use mixtura::random::{Address, Purpose};
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{artificial, assert_models_close, reference, rounds, started};
+use crate::{artificial, assert_models_close, fit_rows, reference, rounds, started};
 
-/// The label that the draw of a row gives, from the plain version's posteriors.
+/// The label that a row's draw gives, from the posteriors of the reference implementation.
 pub(crate) fn labels(posteriors: &[Vec<f64>], address: Address) -> Vec<usize> {
     let label = |(n, row): (usize, &Vec<f64>)| {
         let mut rest = address.uniform(n as u64);
@@ -26,21 +26,20 @@ fn given_the_labels_the_update_is_the_complete_data_maximum() {
         let initial = started(&rows, 3, &Start::KmeansPlusPlus, 0);
         let (posteriors, _) = reference::posteriors(&rows, &initial);
         let labels = match algorithm {
-            Algorithm::Cem => initial.labels(&rows, 0..3000).unwrap().iter().map(|&l| l as usize).collect(),
+            Algorithm::Cem => initial.labels_in(&rows, 0..3000).unwrap().iter().map(|&l| l as usize).collect(),
             _ => labels(&posteriors, Address { seed, restart: 0, round: 0, purpose: Purpose::Label }),
         };
         let one_hot: Vec<Vec<f64>> =
             labels.iter().map(|&label| (0..3).map(|k| f64::from(u8::from(k == label))).collect()).collect();
         let expected = reference::maximum(&rows, &one_hot);
-        let options = Options { algorithm, seed, result: mixtura::driver::SemResult::Last, ..rounds(1) };
+        let options = rounds(1).algorithm(algorithm).seed(seed).result(mixtura::driver::SemResult::Last);
         let found = fit_rows(&rows, 3, &Start::Model(initial), &options).unwrap();
         assert_models_close(&found.model, &expected, 1e-12);
     }
 }
 
-/// Twenty rows one after the other, each alone under the model: the frequency of each label over
-/// 4000 seeds against its posterior. Pearson's χ² over 20·(3−1) = 40 degrees of freedom exceeds
-/// 82.06 with probability α = 0.0001.
+/// Twenty rows, evaluated one at a time: the frequency of each label over 4000 seeds is compared with its posterior.
+/// Pearson's χ² with 20·(3−1) = 40 degrees of freedom exceeds 82.06 with probability α = 0.0001.
 #[test]
 fn label_frequencies_match_the_posterior() {
     const SEEDS: u64 = 4000;
@@ -56,7 +55,7 @@ fn label_frequencies_match_the_posterior() {
     }
     let mut freedom = 0;
     for (row, counts) in posteriors.iter().zip(&counts) {
-        // Cells of less than five expected draws are pooled into the row's largest.
+        // Cells with fewer than five expected draws are merged into the row's largest cell.
         let largest = (0..3).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
         let pooled = |values: &dyn Fn(usize) -> f64, k: usize| {
             let small = |k: usize| row[k] * (SEEDS as f64) < 5.0;
@@ -73,21 +72,14 @@ fn label_frequencies_match_the_posterior() {
     assert!(chi2 < 82.06, "χ² {chi2} with {freedom} degrees of freedom");
 }
 
-/// The label that the engine draws for row `n`, found by weighing all other rows nothing.
+/// The label that the engine draws for row `n`, found by setting the weight of all other rows to 0.
 fn drawn_label(rows: &Rows<'_>, model: &Mixture<FullGaussian>, n: usize, address: Address) -> usize {
     let mut weights = vec![0.0; rows.n_rows()];
     weights[n] = 0.5; // fractional, so that the row keeps one label
     let rows = rows.clone().with_weights(weights).unwrap();
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let centre = engine.summary().centre.clone();
-    let pass = Pass {
-        origin: None,
-        model: model.clone(),
-        centre,
-        assignment: Assignment::Sampled(address),
-        precision: Precision::default(),
-    };
-    let tally = engine.run(&pass).unwrap();
+    let source = Source::of(&rows).unwrap();
+    let pass = Pass::new(&source, model.clone(), Assignment::Sampled(address)).unwrap();
+    let tally = source.sweep(&Pass { precision: Precision::default(), ..pass }).unwrap();
     (0..3).find(|&k| mixtura::family::Moments::weight(&tally.moments, k) > 0.0).unwrap()
 }
 
@@ -96,7 +88,7 @@ fn different_seeds_and_rounds_draw_differently() {
     let (rows, _) = artificial(500, 2, 3, 10);
     let initial = started(&rows, 3, &Start::KmeansPlusPlus, 0);
     let fit = |seed, n| {
-        let options = Options { algorithm: Algorithm::Sem, seed, ..rounds(n) };
+        let options = rounds(n).algorithm(Algorithm::Sem).seed(seed);
         fit_rows(&rows, 3, &Start::Model(initial.clone()), &options).unwrap().model
     };
     assert_ne!(fit(0, 1), fit(1, 1));

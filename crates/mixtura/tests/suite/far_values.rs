@@ -1,13 +1,12 @@
-//! Checks fits of rows with values far from all others: one wild row, fill values, offsets.
+//! Checks fits of rows with values far from all others: single outliers, fill values, offsets.
 
 use std::sync::Mutex;
 
 use mixtura::driver::{EventKind, Observer, Quiet};
 use mixtura::family::{Family, Floor};
-use mixtura::pass::Threads;
-use mixtura::rows::{FarValue, Summary};
+use mixtura::sweep::{FarValue, Summary};
 use mixtura::{
-    Algorithm, DiagonalGaussian, Fit, FullGaussian, Options, Rows, SphericalGaussian, Start, TiedGaussian, fit,
+    Algorithm, DiagonalGaussian, Fit, FullGaussian, Options, Rows, Source, SphericalGaussian, Start, TiedGaussian, fit,
 };
 use proptest::prelude::*;
 
@@ -20,11 +19,11 @@ fn normal(n: usize, seed: u64) -> Vec<f64> {
 }
 
 fn fitted<F: Family>(rows: &Rows<'_>, n_components: usize, options: &Options) -> Fit<F> {
-    fit(&Threads::<F>::new(rows).unwrap(), n_components, &Start::KmeansPlusPlus, options, &Quiet).unwrap()
+    fit(&Source::of(rows).unwrap(), n_components, &Start::<F>::KmeansPlusPlus, options, &Quiet).unwrap()
 }
 
-/// The mean log-likelihood of one Gaussian without correlations at its maximum, all columns of one variance or each
-/// of its own: −½ Σ (1 + ln 2πv).
+/// The maximum mean log-likelihood of a single Gaussian without correlations, with a shared variance or a separate one
+/// per column: −½ Σ (1 + ln 2πv).
 fn without_correlations(values: &[f64], n_columns: usize, is_spherical: bool) -> f64 {
     let n = (values.len() / n_columns) as f64;
     let column = |d: usize| values.iter().skip(d).step_by(n_columns);
@@ -43,10 +42,10 @@ fn without_correlations(values: &[f64], n_columns: usize, is_spherical: bool) ->
 fn one_far_row<F: Family>(rows: &Rows<'_>, values: &[f64], is_spherical: bool) {
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         for regularization in [1e-9, 0.0] {
-            let options = Options { algorithm, regularization, ..Options::default() };
+            let options = Options::default().algorithm(algorithm).regularization(regularization);
             let fit = fitted::<F>(rows, 1, &options);
             let expected = without_correlations(values, rows.n_columns(), is_spherical);
-            // Correlations may be kept where they can be resolved, and only raise it.
+            // Correlations may be kept where they can be resolved; they only raise it.
             assert!(
                 fit.mean_ln_likelihood > expected - 1e-6 * expected.abs(),
                 "{:?} {algorithm:?} {regularization:e}: {} and not {expected}",
@@ -57,8 +56,8 @@ fn one_far_row<F: Family>(rows: &Rows<'_>, values: &[f64], is_spherical: bool) {
     }
 }
 
-/// A row at 1e10 among standard normal ones made the covariance singular within rounding; the previous one was
-/// kept, and the likelihood was −1e16 per row.
+/// A row at 1e10 among standard normal rows made the covariance singular to working precision; the previous covariance
+/// was kept, and the mean log-likelihood was −1e16.
 #[test]
 fn one_far_row_kept_the_previous_covariance() {
     let mut values = normal(3 * 500, 1);
@@ -75,16 +74,16 @@ fn one_far_row_kept_the_previous_covariance() {
         one_far_row::<SphericalGaussian>(rows, values, true);
     }
     let dropped = |events: &[mixtura::driver::Event]| events.iter().any(|e| e.kind == EventKind::CorrelationsDropped);
-    assert!(dropped(&fitted::<FullGaussian>(&plain, 1, &Options::default()).events));
-    assert!(dropped(&fitted::<TiedGaussian>(&plain, 1, &Options::default()).events));
+    assert!(dropped(&fitted::<FullGaussian>(&plain, 1, &crate::em()).events));
+    assert!(dropped(&fitted::<TiedGaussian>(&plain, 1, &crate::em()).events));
 }
 
-/// One column without variance kept all others from being estimated.
+/// A single column without variance prevented the estimation of all others.
 #[test]
 fn a_column_without_variance_keeps_only_its_own_previous_variance() {
     let values: Vec<f64> = normal(200, 2).into_iter().flat_map(|x| [10.0 * x, 7.0]).collect();
     let rows = Rows::from_slice(&values, 2).unwrap();
-    let options = Options { regularization: 0.0, ..Options::default() };
+    let options = crate::em().regularization(0.0);
     let column: Vec<f64> = values.iter().step_by(2).copied().collect();
     let mean = column.iter().sum::<f64>() / 200.0;
     let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 200.0;
@@ -98,11 +97,11 @@ fn a_column_without_variance_keeps_only_its_own_previous_variance() {
     }
 }
 
-/// Two rows at 1e16 raised the floor of all components to 35 of their deviations.
+/// Two rows at 1e16 raised the floor of all components to 35 of their standard deviations.
 #[test]
 fn fill_values_raised_the_floor_of_all_components() {
     let mut values = normal(2 * 1000, 3);
-    let clean = fitted::<FullGaussian>(&Rows::from_slice(&values, 2).unwrap(), 1, &Options::default());
+    let clean = fitted::<FullGaussian>(&Rows::from_slice(&values, 2).unwrap(), 1, &crate::em());
     values.extend([1e16, 1e16, 1e16, 1e16]);
     let rows = Rows::from_slice(&values, 2).unwrap();
     let check = |name: &str, weights: &[f64], covariance: &dyn Fn(usize) -> Vec<f64>| {
@@ -113,7 +112,7 @@ fn fill_values_raised_the_floor_of_all_components() {
         }
     };
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
-        let options = Options { algorithm, ..Options::default() };
+        let options = Options::default().algorithm(algorithm);
         let full = fitted::<FullGaussian>(&rows, 2, &options);
         check("full", &full.model.weights, &|k| full.model.components.covariance(k).to_vec());
         let diagonal = fitted::<DiagonalGaussian>(&rows, 2, &options);
@@ -135,7 +134,7 @@ fn fill_values_raised_the_floor_of_all_components() {
     assert_eq!(found, [far(0), far(1)]);
 }
 
-/// The tails of Cauchy's distribution and of log-normal ones are far, but no slips; nor are offsets and counts.
+/// Tails of Cauchy and log-normal distributions are long but not suspicious; neither are offsets and counts.
 #[test]
 fn heavy_tails_and_offsets_have_no_far_values() {
     let normal = normal(200_000, 4);
@@ -156,15 +155,15 @@ impl Observer for Likelihoods {
     }
 }
 
-/// EM in rounds without repairs never falls by more than rounding: 1e-10 of the likelihood for its sums, and for each
-/// column at the floor ε/E, what the rounding of a covariance entry is of the least variance (see `monotone.rs`);
-/// the directions that others determine are at the floor here. At 1e6, where the origin stays, the rounding of means
-/// adds (5.8e-11/3.2e-5)²/2 for each column, which is less.
+/// In rounds without repairs, EM never falls by more than rounding: 1e-10 of the likelihood for its sums and, for each
+/// column at the floor, ε/E, the rounding of a covariance entry relative to the smallest variance (see `monotone.rs`);
+/// directions determined by other columns are at the floor here. At 1e6, where the origin is not shifted, the rounding
+/// of means adds (5.8e-11/3.2e-5)²/2 for each column, which is less.
 fn check_monotone<F: Family>(rows: &Rows<'_>, n_components: usize, seed: u64, what: &str) {
     let seen = Likelihoods::default();
-    let options = Options { seed, ..rounds(30) };
-    let engine = Threads::<F>::new(rows).unwrap();
-    let fit = fit(&engine, n_components, &Start::KmeansPlusPlus, &options, &seen).unwrap();
+    let options = rounds(30).seed(seed);
+    let engine = Source::of(rows).unwrap();
+    let fit = fit(&engine, n_components, &Start::<FullGaussian>::KmeansPlusPlus, &options, &seen).unwrap();
     let likelihoods = seen.0.into_inner().unwrap();
     let repairs: Vec<_> = fit.events.iter().filter(|event| event.kind.is_repair()).collect();
     let slack_at_floor = rows.n_columns() as f64 * f64::EPSILON / 1e-9;
@@ -181,8 +180,8 @@ fn check_monotone<F: Family>(rows: &Rows<'_>, n_components: usize, seed: u64, wh
             pair[0] - pair[1]
         );
     }
-    // What is returned is what its likelihood says.
-    let score = fit.model.score(rows).unwrap().mean_log_likelihood;
+    // The returned model has the reported likelihood.
+    let score = fit.model.score(rows).unwrap().mean_ln_likelihood;
     assert!((score - fit.mean_ln_likelihood).abs() <= 1e-12 * score.abs().max(1.0), "{what}");
 }
 
@@ -209,43 +208,44 @@ proptest! {
     }
 }
 
-/// More columns than rows: every likelihood is what the floor makes it. That was "converged" and nothing else.
+/// With more columns than rows, every likelihood depends on the floor. Previously this was reported as "converged"
+/// without a warning.
 #[test]
-fn components_of_too_few_rows_or_at_the_floor_were_not_told_of() {
+fn components_with_too_few_rows_or_at_the_floor_were_not_reported() {
     let kinds = |events: &[mixtura::driver::Event]| -> Vec<(EventKind, Option<usize>)> {
         let is_meant = |kind| matches!(kind, EventKind::OnFloor | EventKind::FewRows);
         events.iter().filter(|event| is_meant(event.kind)).map(|event| (event.kind, event.component)).collect()
     };
     let wide = Rows::from_vec(normal(40 * 90, 5), 90).unwrap();
-    let fit = fitted::<FullGaussian>(&wide, 1, &Options::default());
+    let fit = fitted::<FullGaussian>(&wide, 1, &crate::em());
     assert_eq!(kinds(&fit.events), [(EventKind::OnFloor, Some(0)), (EventKind::FewRows, Some(0))]);
-    let fit = fitted::<TiedGaussian>(&wide, 1, &Options::default());
+    let fit = fitted::<TiedGaussian>(&wide, 1, &crate::em());
     assert_eq!(kinds(&fit.events), [(EventKind::OnFloor, Some(0))]);
-    let fit = fitted::<DiagonalGaussian>(&wide, 1, &Options::default());
+    let fit = fitted::<DiagonalGaussian>(&wide, 1, &crate::em());
     assert_eq!(kinds(&fit.events), []);
-    // A component that holds one row is at the floor in all columns; the other is sound.
+    // A component with a single row is at the floor in all columns; the other is valid.
     let mut values = normal(2 * 300, 6);
     values.extend([1e3, 1e3]);
     let rows = Rows::from_vec(values, 2).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Cem] {
-        let fit = fitted::<DiagonalGaussian>(&rows, 2, &Options { algorithm, ..Options::default() });
+        let fit = fitted::<DiagonalGaussian>(&rows, 2, &Options::default().algorithm(algorithm));
         let k = Some(usize::from(fit.model.weights[0] > fit.model.weights[1]));
         assert!(kinds(&fit.events).contains(&(EventKind::FewRows, k)), "{algorithm:?} {:?}", fit.events);
         assert!(kinds(&fit.events).iter().all(|(_, component)| *component == k));
     }
-    // Constant columns are told of in another way, and plain data have nothing to tell.
+    // Constant columns are reported separately, and ordinary data give no warnings.
     let values: Vec<f64> = normal(2 * 300, 7).chunks_exact(2).flat_map(|row| [row[0], 7.0, row[1]]).collect();
-    let fit = fitted::<FullGaussian>(&Rows::from_vec(values, 3).unwrap(), 2, &Options::default());
+    let fit = fitted::<FullGaussian>(&Rows::from_vec(values, 3).unwrap(), 2, &crate::em());
     assert_eq!(kinds(&fit.events), []);
 }
 
-/// The limit of a component follows its own values: moved by an offset, it is that of the offset.
+/// The resolution limit of a component depends on its own values: shifted by an offset, it is that of the offset.
 #[test]
-fn the_least_deviation_of_a_component_is_that_of_its_own_values() {
+fn the_resolution_limit_of_a_component_depends_on_its_own_values() {
     let mut values = normal(100, 8);
     values.push(1e16);
     let rows = Rows::from_slice(&values, 1).unwrap();
-    let floor = Floor::new(&Summary::of(&rows).unwrap(), 1e-9, 0.0);
-    assert_eq!(floor.least_about(&[0.5]), floor.least);
-    assert!(floor.least_about(&[1e16])[0] > 1.0);
+    let floor = Floor::of::<FullGaussian>(&Summary::of(&rows).unwrap(), 1e-9, 0.0);
+    assert_eq!(floor.smallest_deviation_at(&[0.5]), floor.smallest_deviation);
+    assert!(floor.smallest_deviation_at(&[1e16])[0] > 1.0);
 }

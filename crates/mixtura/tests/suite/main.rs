@@ -1,4 +1,6 @@
-//! Tests the library as its users see it, against plain twins, golden files and known mathematics.
+//! Tests the public interface against reference implementations, golden files and known mathematics.
+
+#![allow(clippy::unwrap_used)] // also outside of test functions
 
 mod accelerate;
 mod auto;
@@ -6,8 +8,10 @@ mod averages;
 mod certified;
 mod conformance;
 mod degenerate;
+mod disassembly;
 mod draws;
 mod far_values;
+mod layouts;
 mod monotone;
 mod near;
 mod online;
@@ -18,12 +22,14 @@ mod scale_free;
 mod seams;
 mod starts;
 mod stopping;
+mod stored;
 mod theory;
 mod trajectory;
 mod weighted;
 
+use mixtura::driver::Quiet;
 use mixtura::generate::Artificial;
-use mixtura::{FullGaussian, Mixture, Options, Rows, Start};
+use mixtura::{Algorithm, Error, Fit, FullGaussian, Mixture, Options, Rows, Source, Start, fit};
 
 /// Rows of an artificial mixture, and the mixture.
 pub(crate) fn artificial(
@@ -38,22 +44,37 @@ pub(crate) fn artificial(
     (Rows::from_vec(values, n_columns).unwrap(), model)
 }
 
-/// Exactly so many rounds.
-pub(crate) fn rounds(rounds: u64) -> Options {
-    Options { rounds, tolerance: 0.0, ..Options::default() }
+/// Fits rows in memory.
+pub(crate) fn fit_rows(
+    rows: &Rows<'_>,
+    n_components: usize,
+    start: &Start<FullGaussian>,
+    options: &Options,
+) -> Result<Fit<FullGaussian>, Error> {
+    fit(&Source::of(rows)?, n_components, start, options, &Quiet)
 }
 
-/// The model that a fit starts from.
+/// The default options with EM as the algorithm.
+pub(crate) fn em() -> Options {
+    Options::default().algorithm(Algorithm::Em)
+}
+
+/// A fixed number of rounds of EM.
+pub(crate) fn rounds(rounds: u64) -> Options {
+    em().rounds(rounds).tolerance(0.0)
+}
+
+/// The initial model of a fit.
 pub(crate) fn started(
     rows: &Rows<'_>,
     n_components: usize,
     start: &Start<FullGaussian>,
     seed: u64,
 ) -> Mixture<FullGaussian> {
-    mixtura::fit_rows(rows, n_components, start, &Options { seed, ..rounds(0) }).unwrap().model
+    fit_rows(rows, n_components, start, &rounds(0).seed(seed)).unwrap().model
 }
 
-/// Asserts that two numbers agree to a relative error, or absolutely where both are below `scale`.
+/// Asserts that two numbers agree up to a relative error, or up to an absolute one if both are below `scale`.
 #[track_caller]
 pub(crate) fn assert_close(a: f64, b: f64, tolerance: f64, scale: f64) {
     assert!((a - b).abs() <= tolerance * a.abs().max(b.abs()).max(scale), "{a:e} and {b:e}");

@@ -3,8 +3,7 @@
 use std::sync::Mutex;
 
 use mixtura::driver::{EventKind, Observer};
-use mixtura::pass::Threads;
-use mixtura::{FullGaussian, Options, Rows, Start, fit};
+use mixtura::{FullGaussian, Options, Rows, Source, Start, fit};
 use proptest::prelude::*;
 
 use crate::{artificial, rounds};
@@ -18,21 +17,21 @@ impl Observer for Likelihoods {
     }
 }
 
-/// Rounding of a mean of N terms of size |ℓ|, with room for the conditioning of the covariances.
+/// Rounding of a mean of N terms of magnitude |ℓ|, with a margin for the conditioning of the covariances.
 const SLACK: f64 = 1e-10;
 
-/// At the floor E = 1e-9 a covariance entry's rounding, ε of the column's variance, is ε/E of the
-/// least variance; half of that for each column is what a log-density can lose.
+/// At the floor E = 1e-9, the rounding of a covariance entry, ε of the column's variance, is ε/E of the smallest
+/// variance; a log-density can lose half of that for each column.
 fn slack_at_floor(n_columns: usize) -> f64 {
     n_columns as f64 * f64::EPSILON / 1e-9
 }
 
 fn check(rows: &Rows<'_>, n_components: usize, start: &Start<FullGaussian>, options: &Options) {
     let seen = Likelihoods::default();
-    let fit = fit(&Threads::new(rows).unwrap(), n_components, start, options, &seen).unwrap();
+    let fit = fit(&Source::of(rows).unwrap(), n_components, start, options, &seen).unwrap();
     let likelihoods = seen.0.into_inner().unwrap();
     assert!(likelihoods.iter().all(|l| l.is_finite()));
-    // Only rounds in which a repair may have happened are exempt, not the whole fit.
+    // Only rounds that may include a repair are exempt, not the whole fit.
     let repairs: Vec<_> = fit.events.iter().filter(|event| event.kind.is_repair()).collect();
     let repaired = |round: u64| repairs.iter().any(|event| (event.first..=event.last).contains(&round));
     let clipped = fit.events.iter().any(|event| event.kind == EventKind::Clipped);
@@ -57,7 +56,7 @@ proptest! {
     ) {
         let (rows, _) = artificial(n_rows, n_columns, n_components, seed);
         let start = if random { Start::Random } else { Start::KmeansPlusPlus };
-        check(&rows, n_components, &start, &Options { seed, ..rounds(40) });
+        check(&rows, n_components, &start, &rounds(40).seed(seed));
     }
 }
 

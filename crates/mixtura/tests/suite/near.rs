@@ -1,12 +1,12 @@
-//! Checks that a search for near components changes nothing: labels and likelihoods bit for bit,
-//! statistics of soft assignments but for the order of their sums.
+//! Checks that searching for near components changes nothing: labels and likelihoods agree bit for bit, statistics of
+//! soft assignments up to the order of their sums.
 
 use mixtura::generate::Artificial;
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Threads};
+use mixtura::pass::{Assignment, Pass, Precision};
 use mixtura::random::{Address, Purpose};
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{assert_close, assert_models_close, reference, rounds, started};
+use crate::{assert_close, assert_models_close, fit_rows, reference, rounds, started};
 
 fn separated(n_rows: usize, n_columns: usize, n_components: usize) -> (Rows<'static>, Mixture<FullGaussian>) {
     let shape = Artificial { n_columns, n_components, separation: 6.0, ..Artificial::default() };
@@ -15,12 +15,11 @@ fn separated(n_rows: usize, n_columns: usize, n_components: usize) -> (Rows<'sta
     (Rows::from_vec(values, n_columns).unwrap(), model)
 }
 
-/// Compares three passes, of which the later ones have hints from the first. Returns whether there
-/// was a search: sums of soft assignments tell.
+/// Compares three passes; the later ones have hints from the first. Returns whether there was a search, which shows in
+/// the sums of soft assignments.
 #[track_caller]
 fn check(rows: &Rows<'_>, model: &Mixture<FullGaussian>, what: &str) -> bool {
-    let near = Threads::<FullGaussian>::new(rows).unwrap();
-    let dense = Threads::<FullGaussian>::new(rows).unwrap().without_search();
+    let source = Source::of(rows).unwrap();
     let n_columns = rows.n_columns();
     let mut searched = false;
     for round in 0..3 {
@@ -32,9 +31,9 @@ fn check(rows: &Rows<'_>, model: &Mixture<FullGaussian>, what: &str) -> bool {
             (Assignment::Hard, Precision::Double),
             (Assignment::Soft, Precision::Double),
         ] {
-            let centre = near.summary().centre.clone();
-            let pass = Pass { origin: None, model: model.clone(), centre, assignment, precision };
-            let (near, dense) = (near.run(&pass).unwrap(), dense.run(&pass).unwrap());
+            let pass = Pass { precision, ..Pass::new(&source, model.clone(), assignment).unwrap() };
+            let plain = Pass { probe: Vec::new(), ..pass.clone() };
+            let (near, dense) = (source.sweep(&pass).unwrap(), source.sweep(&plain).unwrap());
             let what = format!("{what}, {assignment:?} in {precision:?}, round {round}");
             assert_eq!(near.ln_likelihood.to_bits(), dense.ln_likelihood.to_bits(), "{what}");
             assert!((near.weight - dense.weight).abs() <= 1e-12 * dense.weight, "{what}");
@@ -82,7 +81,7 @@ fn a_search_changes_nothing_from_a_start_or_with_weights() {
 }
 
 #[test]
-fn a_search_changes_nothing_on_hostile_data() {
+fn a_search_changes_nothing_on_difficult_data() {
     let (rows, model) = separated(3000, 4, 40);
     let map = |f: &dyn Fn(usize, usize, f64) -> f64| {
         let values = (0..3000)
@@ -99,7 +98,7 @@ fn a_search_changes_nothing_on_hostile_data() {
     assert!(check(&mixed, &far, "a component far away"));
 }
 
-/// Shifts one row of 40, and one component with them, so far that its rows are taken about its own mean.
+/// Shifts one row in 40, together with one component, so far that its rows are centred on its own mean.
 fn with_a_component_far_away(rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> (Rows<'static>, Mixture<FullGaussian>) {
     let n_columns = rows.n_columns();
     let (mut means, mut covariances) = (Vec::new(), Vec::new());
@@ -115,14 +114,14 @@ fn with_a_component_far_away(rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> 
     (shifted, Mixture::new(model.weights.clone(), components).unwrap())
 }
 
-/// Against code that shares nothing with the pass.
+/// Compares with code that shares nothing with the pass.
 #[test]
-fn a_search_agrees_with_the_plain_reference() {
+fn a_search_agrees_with_the_reference() {
     let (rows, model) = separated(3000, 4, 40);
     let far = with_a_component_far_away(&rows, &model);
     for (rows, model) in [(rows, model), far] {
         let (expected, last) = reference::em(&rows, &model, 3);
-        let options = Options { regularization: 0.0, ..rounds(3) };
+        let options = rounds(3).regularization(0.0);
         let fitted = fit_rows(&rows, 40, &Start::Model(model.clone()), &options).unwrap();
         assert_close(fitted.mean_ln_likelihood, expected[3], 1e-9, 1.0);
         assert_models_close(&fitted.model, &last, 1e-9);
@@ -131,18 +130,18 @@ fn a_search_agrees_with_the_plain_reference() {
         let best = |p: &Vec<f64>| (0..40).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap();
         let one_hot: Vec<Vec<f64>> =
             posteriors.iter().map(|p| (0..40).map(|k| f64::from(u8::from(k == best(p)))).collect()).collect();
-        let options = Options { algorithm: Algorithm::Cem, ..options };
-        let fitted = fit_rows(&rows, 40, &Start::Model(model), &Options { rounds: 1, ..options }).unwrap();
+        let options = options.algorithm(Algorithm::Cem);
+        let fitted = fit_rows(&rows, 40, &Start::Model(model), &options.rounds(1)).unwrap();
         assert_models_close(&fitted.model, &reference::maximum(&rows, &one_hot), 1e-9);
     }
 }
 
-/// Restarts on few rows run beside each other, with hints in common.
+/// Restarts on few rows run in parallel and share hints.
 #[test]
-fn restarts_beside_each_other_do_not_disturb_a_search() {
+fn parallel_restarts_do_not_disturb_a_search() {
     let (rows, _) = separated(1900, 4, 40);
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
-        let options = Options { algorithm, restarts: 6, ..rounds(12) };
+        let options = rounds(12).algorithm(algorithm).restarts(6);
         let fit = |n_threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
             pool.install(|| fit_rows(&rows, 40, &Start::Random, &options).unwrap().model)

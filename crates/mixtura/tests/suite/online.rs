@@ -1,21 +1,20 @@
-//! Learning from batches: single steps, long streams, empty components, going on from a saved state.
+//! Checks learning from batches: single steps, long streams, empty components, continuing from a saved state.
 
 use mixtura::driver::{EventKind, Gains, Online};
 use mixtura::family::Floor;
-use mixtura::pass::{Source, Threads};
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Source, Start};
 
-use crate::{artificial, assert_models_close, rounds};
+use crate::{artificial, assert_models_close, fit_rows, rounds};
 
-/// Before the first batch, from a given model and without a floor.
+/// A learner before its first batch, from a given model and without a floor.
 fn fresh(rows: &Rows<'_>, model: Mixture<FullGaussian>) -> Online<FullGaussian> {
-    let engine = Threads::<FullGaussian>::new(rows).unwrap();
-    Online::new(model, Floor::new(engine.summary(), 0.0, 0.0))
+    let engine = Source::of(rows).unwrap();
+    Online::new(model, Floor::of::<FullGaussian>(engine.summary(), 0.0, 0.0))
 }
 
 fn learn(online: &mut Online<FullGaussian>, rows: &Rows<'_>, algorithm: Algorithm, gains: Gains) -> f64 {
-    let options = Options { algorithm, regularization: 0.0, ..Options::default() };
-    online.learn(&Threads::new(rows).unwrap(), &options, &gains).unwrap()
+    let options = Options::default().algorithm(algorithm).regularization(0.0);
+    online.learn(&Source::of(rows).unwrap(), &options, &gains).unwrap()
 }
 
 #[test]
@@ -24,16 +23,16 @@ fn the_first_batch_is_a_round() {
     for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
         let mut online = fresh(&rows, truth.clone());
         let likelihood = learn(&mut online, &rows, algorithm, Gains::default());
-        let options = Options { algorithm, regularization: 0.0, result: mixtura::driver::SemResult::Last, ..rounds(1) };
+        let options = rounds(1).algorithm(algorithm).regularization(0.0).result(mixtura::driver::SemResult::Last);
         let round = fit_rows(&rows, 4, &Start::Model(truth.clone()), &options).unwrap();
         assert_models_close(online.model(), &round.model, 1e-11);
-        assert!((likelihood - truth.score(&rows).unwrap().mean_log_likelihood).abs() < 1e-3);
+        assert!((likelihood - truth.score(&rows).unwrap().mean_ln_likelihood).abs() < 1e-3);
     }
 }
 
 #[test]
 fn equal_gains_are_the_mean_of_all_batches() {
-    // One component: the posterior is 1 whatever the model, so that the order of rows does not matter.
+    // With one component, the posterior is 1 under every model, so the order of rows does not matter.
     let (rows, _) = artificial(3000, 2, 1, 1);
     let everything: Vec<f64> = (0..3000).flat_map(|row| rows.row(row)).collect();
     let start = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &rounds(0)).unwrap().model;
@@ -42,31 +41,30 @@ fn equal_gains_are_the_mean_of_all_batches() {
         let batch = Rows::from_slice(batch, 2).unwrap();
         learn(&mut online, &batch, Algorithm::Em, Gains { decay: 1.0, offset: 0.0 });
     }
-    let whole = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &Options { regularization: 0.0, ..rounds(1) }).unwrap();
+    let whole = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &rounds(1).regularization(0.0)).unwrap();
     assert_models_close(online.model(), &whole.model, 1e-11);
 }
 
 #[test]
-fn a_long_stream_comes_near_the_truth() {
+fn a_long_stream_approaches_the_true_model() {
     let (test, truth) = artificial(20_000, 3, 3, 8);
-    let best = truth.score(&test).unwrap().mean_log_likelihood;
+    let best = truth.score(&test).unwrap().mean_ln_likelihood;
     for (algorithm, slack) in [(Algorithm::Em, 5e-3), (Algorithm::Sem, 5e-3)] {
         let mut online = None;
         for batch in 0..400_usize {
             let first = 1_000_000 + batch * 500;
             let rows = Rows::from_vec(truth.sample(first..first + 500, 8).unwrap().0, 3).unwrap();
-            let start =
-                || fit_rows(&rows, 3, &Start::ShortEm, &Options { restarts: 5, ..Options::default() }).unwrap().model;
+            let start = || fit_rows(&rows, 3, &Start::ShortEm, &crate::em().restarts(5)).unwrap().model;
             let online = online.get_or_insert_with(|| fresh(&rows, start()));
             learn(online, &rows, algorithm, Gains::default());
         }
-        let found = online.unwrap().model().score(&test).unwrap().mean_log_likelihood;
+        let found = online.unwrap().model().score(&test).unwrap().mean_ln_likelihood;
         assert!(found > best - slack, "{algorithm:?}: {found} after {best}");
     }
 }
 
 #[test]
-fn a_saved_state_goes_on_with_the_same_bits_on_any_threads() {
+fn a_saved_state_continues_to_the_same_bits_on_any_number_of_threads() {
     let (rows, truth) = artificial(5000, 3, 3, 2);
     let mut whole = fresh(&rows, truth.clone());
     let mut parts = fresh(&rows, truth);
@@ -93,14 +91,14 @@ fn an_empty_component_stays_and_is_recorded() {
 }
 
 #[test]
-fn what_cannot_learn_from_batches_is_refused() {
+fn algorithms_that_cannot_learn_from_batches_are_rejected() {
     let (rows, truth) = artificial(100, 2, 2, 1);
-    let engine = Threads::new(&rows).unwrap();
+    let engine = Source::of(&rows).unwrap();
     let mut online = fresh(&rows, truth);
-    let auto = Options { algorithm: Algorithm::Auto, ..Options::default() };
+    let auto = Options::default().algorithm(Algorithm::Auto);
     let error = online.learn(&engine, &auto, &Gains::default()).unwrap_err();
     assert_eq!(error.to_string(), "the algorithm for batches must be em, sem or cem, not auto");
-    let error = online.learn(&engine, &Options::default(), &Gains { decay: 1.5, offset: 0.0 }).unwrap_err();
+    let error = online.learn(&engine, &crate::em(), &Gains { decay: 1.5, offset: 0.0 }).unwrap_err();
     assert_eq!(error.to_string(), "decay must be a number from 0 to 1, not 1.5");
     assert_eq!(online.n_batches(), 0);
 }
@@ -110,9 +108,9 @@ fn a_model_is_the_maximum_of_its_expected_statistics() {
     fn check<F: mixtura::family::Family>(components: &F, weights: &[f64]) {
         let n_columns = components.n_columns();
         let floor = Floor {
-            least: vec![0.0; n_columns],
+            smallest_deviation: vec![0.0; n_columns],
             ridge: vec![0.0; n_columns],
-            least_rate: vec![0.0; n_columns],
+            smallest_rate: vec![0.0; n_columns],
             scale: vec![1.0; n_columns],
             centre: vec![0.0; n_columns],
             origin: vec![0.0; n_columns],
@@ -139,13 +137,12 @@ fn a_model_is_the_maximum_of_its_expected_statistics() {
 #[test]
 fn a_resumed_model_is_not_forgotten_at_once() {
     let (rows, truth) = artificial(20_000, 3, 3, 8);
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let floor = Floor::new(engine.summary(), 0.0, 0.0);
+    let engine = Source::of(&rows).unwrap();
+    let floor = Floor::of::<FullGaussian>(engine.summary(), 0.0, 0.0);
     let mut online = Online::resumed(truth.clone(), floor, 1000);
     let few = Rows::from_vec(truth.sample(0..20, 99).unwrap().0, 3).unwrap();
     learn(&mut online, &few, Algorithm::Em, Gains::default());
     assert_eq!(online.n_batches(), 1001);
-    let fall =
-        truth.score(&rows).unwrap().mean_log_likelihood - online.model().score(&rows).unwrap().mean_log_likelihood;
+    let fall = truth.score(&rows).unwrap().mean_ln_likelihood - online.model().score(&rows).unwrap().mean_ln_likelihood;
     assert!((0.0..0.01).contains(&fall), "{fall}");
 }

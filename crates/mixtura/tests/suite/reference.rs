@@ -1,8 +1,8 @@
-//! Is the plain version of the algorithms: no blocks, no tricks, whole N×K arrays. The reference.
+//! The reference implementation of the algorithms: no blocks, no optimizations, whole N×K arrays.
 
 use mixtura::{FullGaussian, Mixture, Rows};
 
-/// Log-density of a row under one component, by Cholesky and forward substitution.
+/// Log-density of a row under one component, by Cholesky factorization and forward substitution.
 pub(crate) fn ln_density(row: &[f64], mean: &[f64], covariance: &[f64]) -> f64 {
     let n = mean.len();
     let mut factor = vec![0.0; n * n];
@@ -68,7 +68,7 @@ pub(crate) fn maximum(rows: &Rows<'_>, memberships: &[Vec<f64>]) -> Mixture<Full
     Mixture { weights, components: FullGaussian::new(n_columns, means, covariances).unwrap() }
 }
 
-/// EM from a model: mean log-likelihoods of all models, the initial one first, and the last model.
+/// EM from a model: mean log-likelihoods of all models, starting with the initial one, and the last model.
 pub(crate) fn em(rows: &Rows<'_>, initial: &Mixture<FullGaussian>, rounds: usize) -> (Vec<f64>, Mixture<FullGaussian>) {
     let mut model = initial.clone();
     let mut likelihoods = Vec::new();

@@ -1,22 +1,29 @@
-//! Checks that the number of threads changes no bit of a fit.
+//! Checks that the number of threads does not change a single bit of a fit.
 
-use mixtura::{Algorithm, FullGaussian, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Options, Rows, Start};
 
-use crate::artificial;
+use crate::{artificial, fit_rows};
 
 pub(crate) fn on_threads<T: Send>(n_threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap().install(work)
 }
 
 fn check(rows: &Rows<'_>, start: &Start<FullGaussian>, algorithm: Algorithm) {
-    // Long enough for SEM's average and for leaps of EM.
+    // Enough rounds for SEM's average and for extrapolated steps of EM.
     let (restarts, rounds, accelerate) = match algorithm {
         Algorithm::Em | Algorithm::Auto => (2, 60, true),
         Algorithm::Sem | Algorithm::Saem => (2, 40, false),
-        Algorithm::Cem => (3, 12, false),
+        _ => (3, 12, false),
     };
     let (guard, tolerance) = (algorithm == Algorithm::Auto, 0.0);
-    let options = Options { algorithm, accelerate, guard, restarts, rounds, tolerance, seed: 42, ..Options::default() };
+    let options = Options::default()
+        .algorithm(algorithm)
+        .accelerate(accelerate)
+        .guard(guard)
+        .restarts(restarts)
+        .rounds(rounds)
+        .tolerance(tolerance)
+        .seed(42);
     let fit = |n_threads| {
         let fit = on_threads(n_threads, || fit_rows(rows, 4, start, &options).unwrap());
         serde_json::to_string(&fit).unwrap()

@@ -1,8 +1,8 @@
-//! Checks that shifting and scaling columns changes nothing but rounding.
+//! Checks that shifting and scaling columns changes only rounding.
 
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, SphericalGaussian, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, SphericalGaussian, Start};
 
-use crate::{artificial, assert_close, assert_models_close, rounds};
+use crate::{artificial, assert_close, assert_models_close, fit_rows, rounds};
 
 fn mapped(rows: &Rows<'_>, offset: f64, scale: &[f64]) -> Rows<'static> {
     let values = (0..rows.n_rows())
@@ -23,12 +23,12 @@ fn unmapped(model: &Mixture<FullGaussian>, offset: f64, scale: &[f64]) -> Mixtur
 }
 
 fn fitted(rows: &Rows<'_>, algorithm: Algorithm) -> Mixture<FullGaussian> {
-    let options = Options { algorithm, seed: 3, ..rounds(15) };
+    let options = rounds(15).algorithm(algorithm).seed(3);
     fit_rows(rows, 3, &Start::KmeansPlusPlus, &options).unwrap().model
 }
 
-/// A shift by `offset` rounds every value to a grid of offset·2⁻⁵², about offset·2e-16 of the
-/// columns' deviations of about 4; fifteen rounds may enlarge that a thousandfold.
+/// A shift by `offset` rounds every value to a grid of offset·2⁻⁵², about offset·2e-16, while the columns' standard
+/// deviations are about 4; fifteen rounds may magnify that a thousandfold.
 #[test]
 fn shifted_columns_give_the_shifted_model() {
     let (rows, _) = artificial(3000, 3, 3, 51);
@@ -39,8 +39,8 @@ fn shifted_columns_give_the_shifted_model() {
     }
 }
 
-/// Powers of two scale exactly, so that all draws are the same too; other factors round each value
-/// by 1e-16 of itself.
+/// Powers of two scale exactly, so that all draws are also the same; other factors round each value with a relative
+/// error of 1e-16.
 #[test]
 fn scaled_columns_give_the_scaled_model() {
     let (rows, _) = artificial(3000, 3, 3, 52);
@@ -65,11 +65,11 @@ fn far_clusters(distance: f64, regularization: f64) {
         first.iter().map(|row| vec![row[1] + distance * 4.4, 0.5 * row[0] - distance * 4.4]).collect();
     let values: Vec<f64> = first.iter().chain(&second).flatten().copied().collect();
     let rows = Rows::from_vec(values, 2).unwrap();
-    let options = Options { regularization, rounds: 100, ..Options::default() };
+    let options = crate::em().regularization(regularization).rounds(100);
     let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &options).unwrap();
     for k in 0..2 {
         assert_close(fit.model.weights[k], 0.5, 1e-12, 1.0);
-        // The rows as they stand in memory, after the shift has rounded them.
+        // The rows as stored in memory, rounded by the shift.
         let is_first = fit.model.components.mean(k)[0] < distance * 2.0;
         let range = if is_first { 0..2000 } else { 2000..4000 };
         let own: Vec<Vec<f64>> = range.map(|n| rows.row(n)).collect();
@@ -77,7 +77,7 @@ fn far_clusters(distance: f64, regularization: f64) {
         let mean: Vec<f64> = (0..2).map(|d| own.iter().map(|row| row[d] - origin[d]).sum::<f64>() / 2000.0).collect();
         for i in 0..2 {
             let deviation = fit.model.components.covariance(k)[i * 2 + i].sqrt();
-            // A mean of size `distance` cannot be held to better than its last bit.
+            // A mean of magnitude `distance` is only accurate to its last bit.
             let slack = 1e-9 + 2.0 * f64::EPSILON * distance;
             let found = fit.model.components.mean(k)[i] - origin[i];
             assert!((found - mean[i]).abs() / deviation <= slack, "mean {found} {}", mean[i]);
@@ -100,8 +100,8 @@ fn clusters_far_apart_keep_their_digits() {
     far_clusters(1e8, 0.0);
 }
 
-/// Two clusters of three columns, from both starts and by all algorithms: none may stay stuck with a
-/// covariance that was lost to the distance.
+/// Two clusters in three columns, from both starts and with all algorithms: none may get stuck with a covariance that
+/// lost its digits because of the distance.
 #[test]
 fn far_clusters_are_found_from_every_start_by_every_algorithm() {
     let (rows, _) = artificial(1200, 3, 1, 54);
@@ -112,13 +112,14 @@ fn far_clusters_are_found_from_every_start_by_every_algorithm() {
         let expected = {
             let labels: Vec<u32> = (0..1200).map(|n| u32::from(n >= 500)).collect();
             let labelled = rows.clone().with_labels(labels).unwrap();
-            let options = Options { regularization, ..rounds(3) };
+            let options = rounds(3).regularization(regularization);
             fit_rows(&labelled, 2, &Start::Labels, &options).unwrap()
         };
         for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
             for start in [Start::KmeansPlusPlus, Start::Random] {
                 for seed in 0..4 {
-                    let options = Options { algorithm, regularization, seed, restarts: 3, ..Options::default() };
+                    let options =
+                        Options::default().algorithm(algorithm).regularization(regularization).seed(seed).restarts(3);
                     let fit = fit_rows(&rows, 2, &start, &options).unwrap();
                     let swapped = fit.model.weights[0] > fit.model.weights[1];
                     let order = if swapped { [1, 0] } else { [0, 1] };
@@ -142,11 +143,11 @@ fn one_huge_outlier_does_not_blur_the_rest() {
     let (rows, _) = artificial(200, 3, 1, 55);
     let mut values: Vec<f64> = (0..200).flat_map(|n| rows.row(n)).collect();
     let plain = Rows::from_vec(values[3..].to_vec(), 3).unwrap();
-    let alone = fit_rows(&plain, 1, &Start::KmeansPlusPlus, &Options::default()).unwrap();
+    let alone = fit_rows(&plain, 1, &Start::KmeansPlusPlus, &crate::em()).unwrap();
     values[1] = 1e12;
     let rows = Rows::from_vec(values, 3).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
-        let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &Options { algorithm, ..Options::default() }).unwrap();
+        let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &Options::default().algorithm(algorithm)).unwrap();
         let k = usize::from(fit.model.weights[1] > 0.5);
         for (a, b) in fit.model.components.covariance(k).iter().zip(alone.model.components.covariance(0)) {
             assert!((a - b).abs() < 1e-9 * 20.0, "{algorithm:?}: {a} {b}");
@@ -154,7 +155,7 @@ fn one_huge_outlier_does_not_blur_the_rest() {
     }
 }
 
-/// Values of which only the last bits differ: the floor stays above what a mean can resolve.
+/// Values that differ only in their last bits: the floor stays above the resolution of a mean.
 #[test]
 fn a_spread_of_a_few_last_bits_keeps_em_monotone() {
     let rows = Rows::from_slice(
@@ -166,15 +167,15 @@ fn a_spread_of_a_few_last_bits_keeps_em_monotone() {
     assert!(one(1) >= one(0) - 0.01, "{} {}", one(1), one(0));
 }
 
-/// A centre of all components lay 1e17 away, and every row was evaluated as if it stood at 0.
+/// A common centre of all components was 1e17 away, and every row was evaluated as if it were at 0.
 #[test]
 fn one_far_component_cost_all_others_their_digits() {
     let components = SphericalGaussian::new(1, vec![0.0, 10.0, 1e18], vec![1.0, 1.0, 1e18]).unwrap();
     let model = Mixture::new(vec![0.45, 0.45, 0.1], components).unwrap();
     let values = [0.0, 3.0, 4.0, 6.0, 7.0, 10.0];
     let rows = Rows::from_slice(&values, 1).unwrap();
-    assert_eq!(model.labels(&rows, 0..6).unwrap(), [0, 0, 0, 1, 1, 1]);
-    let densities = model.ln_densities(&rows, 0..6).unwrap();
+    assert_eq!(model.labels_in(&rows, 0..6).unwrap(), [0, 0, 0, 1, 1, 1]);
+    let densities = model.ln_densities_in(&rows, 0..6).unwrap();
     for (x, density) in values.iter().zip(densities) {
         let joint = |mean: f64| 0.45 * (-0.5 * (x - mean).powi(2)).exp();
         let expected = (joint(0.0) + joint(10.0)).ln() - 0.5 * std::f64::consts::TAU.ln();

@@ -1,11 +1,10 @@
-//! Checks the starts: what each is defined to be.
+//! Checks the definition of each start.
 
 use mixtura::family::{Floor, Outcome};
-use mixtura::pass::{Source, Threads};
 use mixtura::start::maximum_of_labels;
-use mixtura::{Error, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, Diagonal, Error, Fitter, FullGaussian, Gmm, Mixture, Rows, Source, Start, TiedGaussian};
 
-use crate::{artificial, assert_models_close, reference, rounds, started};
+use crate::{artificial, assert_models_close, fit_rows, reference, rounds, started};
 
 #[test]
 fn the_papers_start_is_as_the_paper_says() {
@@ -27,9 +26,8 @@ fn the_papers_start_is_as_the_paper_says() {
     assert_ne!(model, started(&rows, 4, &Start::Random, 6));
 }
 
-/// Means of the paper's start are uniform over rows: 3000 seeds, 10 rows, two means each. χ² with 9
-/// degrees of freedom exceeds 33.72 with probability α = 0.0001; drawing without repetition only
-/// makes it smaller.
+/// Means of the paper's start are uniform over rows: 3000 seeds, 10 rows, two means each. χ² with 9 degrees of freedom
+/// exceeds 33.72 with probability α = 0.0001; drawing without replacement only makes it smaller.
 #[test]
 fn the_papers_start_draws_rows_uniformly() {
     let values: Vec<f64> = (0..10).map(f64::from).collect();
@@ -63,8 +61,43 @@ fn labels_start_at_their_groups() {
     let expected = reference::maximum(&rows, &memberships);
     let labelled = rows.clone().with_labels(labels).unwrap();
     assert_models_close(&started(&labelled, 3, &Start::Labels, 0), &expected, 1e-12);
-    let error = fit_rows(&labelled, 4, &Start::Labels, &Options::default()).unwrap_err();
+    let error = fit_rows(&labelled, 4, &Start::Labels, &crate::em()).unwrap_err();
     assert_eq!(error, Error::EmptyLabel { label: 3 });
+}
+
+#[test]
+fn a_start_from_labels_panicked_without_labels() {
+    let (rows, _) = artificial(200, 2, 2, 73);
+    for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
+        let refused = Gmm::new(2).algorithm(algorithm).start(Start::Labels).fit(&rows).unwrap_err();
+        assert_eq!(refused, Error::NoLabels);
+    }
+    let refused = Gmm::new(2).covariance(Diagonal).start(Start::Labels).fit(&rows).unwrap_err();
+    assert_eq!(refused.to_string(), "the rows have no labels to start from");
+}
+
+#[test]
+fn labels_of_no_component_were_dropped_while_their_weight_counted() {
+    let (rows, _) = artificial(3000, 2, 2, 73);
+    let mut labels: Vec<u32> = (0..3000).map(|n| n % 2).collect();
+    labels[2500] = 2;
+    for weights in [None, Some(vec![2.0; 3000])] {
+        let labelled = rows.clone().with_labels(labels.clone()).unwrap();
+        let labelled = match weights {
+            None => labelled,
+            Some(weights) => labelled.with_weights(weights).unwrap(),
+        };
+        let fitter = Gmm::new(2).start(Start::Labels);
+        let refused = fitter.fit(&labelled).unwrap_err();
+        assert_eq!(refused, Error::Label { row: 2500, label: 2, n_components: 2 });
+        assert_eq!(refused.to_string(), "row 2501: label 2 is out of range for 2 components (labels start at 0)");
+        let tied = Fitter::<TiedGaussian>::new(2).start(Start::Labels);
+        assert_eq!(tied.fit(&labelled).unwrap_err(), refused);
+        // One component more, and every row counts: the weights of the start are the shares of the labels.
+        let fit = Gmm::new(3).start(Start::Labels).rounds(0).fit(&labelled).unwrap();
+        assert!((fit.model.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((fit.model.weights[2] - 1.0 / 3000.0).abs() < 1e-15);
+    }
 }
 
 #[test]
@@ -76,16 +109,16 @@ fn kmeans_finds_separated_clusters_and_restarts_agree() {
         let (values, _) = model.sample(0..5000, 1).unwrap();
         (Rows::from_vec(values, 4).unwrap(), model)
     };
-    let fit = fit_rows(&rows, 5, &Start::KmeansPlusPlus, &Options { restarts: 4, ..Options::default() }).unwrap();
+    let fit = fit_rows(&rows, 5, &Start::KmeansPlusPlus, &crate::em().restarts(4)).unwrap();
     assert_eq!(fit.restarts.len(), 4);
-    assert!(fit.mean_ln_likelihood >= truth.score(&rows).unwrap().mean_log_likelihood);
+    assert!(fit.mean_ln_likelihood >= truth.score(&rows).unwrap().mean_ln_likelihood);
     assert!(fit.restarts.iter().all(|l| *l <= fit.mean_ln_likelihood));
 }
 
 #[test]
 fn restarts_really_restart_and_are_never_worse() {
     let (rows, _) = artificial(800, 2, 6, 75);
-    let options = |restarts| Options { restarts, seed: 1, ..Options::default() };
+    let options = |restarts| crate::em().restarts(restarts).seed(1);
     let one = fit_rows(&rows, 6, &Start::Random, &options(1)).unwrap();
     let six = fit_rows(&rows, 6, &Start::Random, &options(6)).unwrap();
     assert_eq!(six.restarts[0], one.mean_ln_likelihood);
@@ -98,7 +131,7 @@ fn restarts_really_restart_and_are_never_worse() {
 #[test]
 fn a_given_model_must_fit_the_data_and_the_number_of_components() {
     let (rows, model) = artificial(100, 2, 3, 76);
-    let refused = fit_rows(&rows, 2, &Start::Model(model.clone()), &Options::default()).unwrap_err();
+    let refused = fit_rows(&rows, 2, &Start::Model(model.clone()), &crate::em()).unwrap_err();
     assert!(matches!(refused, Error::Option { .. }));
     let narrow = Rows::from_slice(&[1.0, 2.0, 3.0, 4.0], 1).unwrap();
     let refused = fit_rows(&narrow, 3, &Start::Model(model.clone()), &rounds(1)).unwrap_err();
@@ -113,7 +146,7 @@ fn short_runs_start_higher_than_one_cluster_start() {
     let mut n_higher = 0;
     for seed in 0..8 {
         let (rows, _) = artificial(3000, 3, 6, 80 + seed);
-        let likelihood = |start| started(&rows, 6, &start, seed).score(&rows).unwrap().mean_log_likelihood;
+        let likelihood = |start| started(&rows, 6, &start, seed).score(&rows).unwrap().mean_ln_likelihood;
         n_higher += u32::from(likelihood(Start::ShortEm) > likelihood(Start::KmeansPlusPlus));
     }
     assert_eq!(n_higher, 8);
@@ -126,20 +159,21 @@ fn short_runs_differ_by_seed_and_restart_and_by_nothing_else() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     assert_eq!(model, pool.install(|| started(&rows, 4, &Start::ShortEm, 1)));
     assert_ne!(model, started(&rows, 4, &Start::ShortEm, 2));
-    let options = Options { restarts: 2, ..rounds(0) };
+    let options = rounds(0).restarts(2);
     let fit = fit_rows(&rows, 4, &Start::ShortEm, &options).unwrap();
     assert_ne!(fit.restarts[0], fit.restarts[1]);
 }
 
 #[test]
-fn short_runs_are_workable_on_repeated_rows() {
+fn short_runs_can_start_from_repeated_rows() {
     let values: Vec<f64> = (0..100_000).map(|i| if i < 99_997 { 1.0 } else { f64::from(i) }).collect();
     let rows = Rows::from_slice(&values, 1).unwrap();
     let fit = fit_rows(&rows, 3, &Start::ShortEm, &rounds(3)).unwrap();
     assert!(fit.mean_ln_likelihood.is_finite());
 }
 
-/// Groups a million deviations apart: taken about a common centre, their covariances would have no digit left.
+/// Groups a million standard deviations apart: relative to a common centre, their covariances would have no digits
+/// left.
 #[test]
 fn labelled_groups_far_apart_have_exact_covariances() {
     let (n, sites) = (300, [[0.0, 0.0], [1e4, 0.0], [0.0, 1e4]]);
@@ -147,9 +181,9 @@ fn labelled_groups_far_apart_have_exact_covariances() {
     let values: Vec<f64> = (0..n).flat_map(|i| [0, 1].map(|d| sites[i % 3][d] + wobble(i, d))).collect();
     let labels: Vec<u32> = (0..n).map(|i| (i % 3) as u32).collect();
     let rows = Rows::from_slice(&values, 2).unwrap().with_labels(labels).unwrap();
-    let engine = Threads::<FullGaussian>::new(&rows).unwrap();
-    let floor = Floor::new(engine.summary(), 0.0, 0.0);
-    let (model, outcomes) = maximum_of_labels(&engine, 3, &floor).unwrap();
+    let engine = Source::of(&rows).unwrap();
+    let floor = Floor::of::<FullGaussian>(engine.summary(), 0.0, 0.0);
+    let (model, outcomes) = maximum_of_labels::<FullGaussian, _>(&engine, 3, &floor).unwrap();
     assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Done));
     for k in 0..3 {
         let own: Vec<usize> = (0..n).filter(|i| i % 3 == k).collect();

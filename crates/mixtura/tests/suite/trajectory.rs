@@ -1,12 +1,12 @@
-//! Follows EM round by round: the plain version's and scikit-learn's.
+//! Compares EM, round by round, with the reference implementation and with scikit-learn.
 
 use std::sync::Mutex;
 
 use mixtura::driver::Observer;
 use mixtura::family::Family;
-use mixtura::pass::Threads;
 use mixtura::{
-    DiagonalGaussian, FullGaussian, Mixture, Options, Poisson, Rows, SphericalGaussian, Start, TiedGaussian, fit,
+    DiagonalGaussian, FullGaussian, Mixture, Options, Poisson, Rows, Source, SphericalGaussian, Start, TiedGaussian,
+    fit,
 };
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ impl Observer for Likelihoods {
 
 fn trajectory<F: Family>(rows: &Rows<'_>, initial: &Mixture<F>, options: &Options) -> (Vec<f64>, Mixture<F>) {
     let seen = Likelihoods::default();
-    let engine = Threads::new(rows).unwrap();
+    let engine = Source::of(rows).unwrap();
     let fit = fit(&engine, initial.n_components(), &Start::Model(initial.clone()), options, &seen).unwrap();
     (seen.0.into_inner().unwrap(), fit.model)
 }
@@ -42,11 +42,11 @@ fn model<F: Family>(value: &Value, n_columns: usize) -> Mixture<F> {
     Mixture::new(weights, F::from_parameters(n_columns, parameters).unwrap()).unwrap()
 }
 
-/// Follows a recorded trajectory, and returns the last models: found and expected.
+/// Follows a recorded trajectory; returns the last models, found and expected.
 fn follow<F: Family>(case: &Value) -> [Mixture<F>; 2] {
     let n_columns = case["rows"][0].as_array().unwrap().len();
     let rows = Rows::from_vec(numbers(&case["rows"]), n_columns).unwrap();
-    let options = Options { regularization: 0.0, ..rounds(50) };
+    let options = rounds(50).regularization(0.0);
     let (likelihoods, last) = trajectory(&rows, &model::<F>(&case["initial"], n_columns), &options);
     let expected = numbers(&case["mean_log_likelihoods"]);
     assert_eq!(likelihoods.len(), expected.len());
@@ -79,14 +79,14 @@ fn em_follows_scikit_learn_for_fifty_rounds() {
     counts.iter().for_each(|case| assert_parameters_close(&follow::<Poisson>(case), 1e-8));
 }
 
-/// Two rows of one count, two components: worked out on paper.
+/// Two rows of one count, two components: worked out by hand.
 #[test]
-fn one_round_on_counts_is_what_paper_says() {
+fn one_round_on_counts_agrees_with_a_calculation_by_hand() {
     let rows = Rows::from_slice(&[0.0, 4.0], 1).unwrap();
     let initial = Mixture::new(vec![0.5, 0.5], Poisson::new(1, vec![1.0, 3.0]).unwrap()).unwrap();
-    // Of a 0: e⁻¹ : e⁻³ = 1 : e⁻². Of a 4: e⁻¹ : 81 e⁻³ = 1 : 81 e⁻².
+    // For a 0: e⁻¹ : e⁻³ = 1 : e⁻². For a 4: e⁻¹ : 81 e⁻³ = 1 : 81 e⁻².
     let (zero, four) = (1.0 / (1.0 + (-2f64).exp()), 1.0 / (1.0 + 81.0 * (-2f64).exp()));
-    let options = Options { regularization: 0.0, ..rounds(1) };
+    let options = rounds(1).regularization(0.0);
     let (likelihoods, last) = trajectory(&rows, &initial, &options);
     assert_close(last.weights[0], 0.5 * (zero + four), 1e-14, 0.0);
     assert_close(last.components.rates(0)[0], 4.0 * four / (zero + four), 1e-14, 0.0);
@@ -97,12 +97,12 @@ fn one_round_on_counts_is_what_paper_says() {
 }
 
 #[test]
-fn em_follows_the_plain_version_for_fifty_rounds() {
+fn em_follows_the_reference_for_fifty_rounds() {
     for (n_rows, n_columns, n_components) in [(700, 1, 2), (999, 3, 4), (1500, 6, 3), (1024, 10, 5)] {
         let (rows, _) = artificial(n_rows, n_columns, n_components, 5);
         let initial = started(&rows, n_components, &Start::KmeansPlusPlus, 0);
         let (expected, last) = reference::em(&rows, &initial, 50);
-        let (likelihoods, found) = trajectory(&rows, &initial, &Options { regularization: 0.0, ..rounds(50) });
+        let (likelihoods, found) = trajectory(&rows, &initial, &rounds(50).regularization(0.0));
         for (a, b) in likelihoods.iter().zip(&expected) {
             assert_close(*a, *b, 1e-11, 1.0);
         }
@@ -111,10 +111,10 @@ fn em_follows_the_plain_version_for_fifty_rounds() {
 }
 
 #[test]
-fn the_default_floor_leaves_well_conditioned_fits_alone() {
+fn the_default_floor_does_not_affect_well_conditioned_fits() {
     let (rows, _) = artificial(1000, 4, 3, 6);
     let initial = started(&rows, 3, &Start::KmeansPlusPlus, 0);
-    let plain = trajectory(&rows, &initial, &Options { regularization: 0.0, ..rounds(20) });
+    let plain = trajectory(&rows, &initial, &rounds(20).regularization(0.0));
     let floored = trajectory(&rows, &initial, &rounds(20));
     assert_eq!(plain, floored);
 }
@@ -131,12 +131,12 @@ fn single_precision_rows_are_computed_in_double() {
 }
 
 #[test]
-fn posteriors_labels_and_densities_match_the_plain_version() {
+fn posteriors_labels_and_densities_match_the_reference() {
     let (rows, model) = artificial(333, 4, 3, 8);
     let (posteriors, likelihood) = reference::posteriors(&rows, &model);
-    let found = model.posteriors(&rows, 0..333).unwrap();
-    let labels = model.labels(&rows, 0..333).unwrap();
-    let densities = model.ln_densities(&rows, 0..333).unwrap();
+    let found = model.posteriors_in(&rows, 0..333).unwrap();
+    let labels = model.labels_in(&rows, 0..333).unwrap();
+    let densities = model.ln_densities_in(&rows, 0..333).unwrap();
     for (n, expected) in posteriors.iter().enumerate() {
         for (k, p) in expected.iter().enumerate() {
             assert!((found[n * 3 + k] - p).abs() < 1e-12);
@@ -145,13 +145,13 @@ fn posteriors_labels_and_densities_match_the_plain_version() {
     }
     assert_close(densities.iter().sum::<f64>() / 333.0, likelihood, 1e-13, 1.0);
     let score = model.score(&rows).unwrap();
-    assert_close(score.mean_log_likelihood, likelihood, 1e-13, 1.0);
+    assert_close(score.mean_ln_likelihood, likelihood, 1e-13, 1.0);
     let p = 2.0 + 3.0 * (4.0 + 10.0);
     assert_close(score.aic, -2.0 * 333.0 * likelihood + 2.0 * p, 1e-12, 1.0);
     assert_close(score.bic, -2.0 * 333.0 * likelihood + p * 333f64.ln(), 1e-12, 1.0);
     let best: f64 = posteriors.iter().map(|row| row.iter().copied().fold(0.0, f64::max).ln()).sum();
     assert_close(score.icl, score.bic - 2.0 * best, 1e-12, 1.0);
-    // A range that starts and ends within blocks gives the same rows.
-    assert_eq!(model.ln_densities(&rows, 7..45).unwrap(), densities[7..45]);
-    assert_eq!(model.labels(&rows, 330..333).unwrap(), labels[330..333]);
+    // A range that starts and ends within blocks gives the same values.
+    assert_eq!(model.ln_densities_in(&rows, 7..45).unwrap(), densities[7..45]);
+    assert_eq!(model.labels_in(&rows, 330..333).unwrap(), labels[330..333]);
 }

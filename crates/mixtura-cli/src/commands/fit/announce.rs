@@ -1,23 +1,12 @@
-//! Says what happened on the way of a fit.
+//! Prints notes and warnings about a fit.
 
 use mixtura::driver::{Event, EventKind, Termination};
 use mixtura::family::Family;
-use mixtura::rows::{FarValue, Summary};
+use mixtura::sweep::{FarValue, Summary};
 use mixtura::{Algorithm, Fit, Rows};
 
 use crate::table::{counted, number};
 use crate::talk;
-
-/// The algorithm's name for human eyes.
-pub(crate) fn name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Em => "EM",
-        Algorithm::Sem => "SEM",
-        Algorithm::Cem => "CEM",
-        Algorithm::Saem => "SAEM",
-        Algorithm::Auto => "auto",
-    }
-}
 
 pub(super) fn constant_columns(summary: &Summary, columns: &[String]) {
     for column in summary.constant_columns() {
@@ -25,30 +14,30 @@ pub(super) fn constant_columns(summary: &Summary, columns: &[String]) {
         let value = summary.minimum[column];
         let is_plain = value == 0.0 || (1e-5..1e16).contains(&value.abs());
         let value = if is_plain { value.to_string() } else { format!("{value:e}") };
-        talk::notice(&format!("column {name} holds the same value everywhere ({value}): it tells nothing apart"));
+        talk::notice(&format!("column {name} is constant ({value}) and does not help to tell components apart"));
     }
 }
 
-/// Warns of values so far from all others that they are hardly measurements; rows are counted with those that were
-/// skipped.
+/// Warns about values so far from all others that they are unlikely to be measurements. Row numbers include skipped
+/// rows.
 pub(super) fn far_values(summary: &Summary, rows: &Rows<'_>, columns: &[String], skipped: &[usize]) {
-    // A normalised fit sees other values than the data have.
+    // A normalized fit sees scaled values; report the original ones.
     let stored = rows.without_normalization();
     for FarValue { row, column, .. } in summary.far_values() {
         let name = columns.get(column).map_or_else(|| (column + 1).to_string(), Clone::clone);
         let value = stored.row(row)[column];
         talk::warning(&format!(
-            "row {}, column {name}: value {value:e} is more than a million times as far from the others as they are \
-             from each other: if it stands for a missing value, remove the row",
+            "row {}, column {name}: value {value:e} is more than a million times farther from the other values than \
+             they are from each other; if it marks a missing value, remove the row",
             skipped.iter().fold(row, |row, &skipped| row + usize::from(skipped <= row)) + 1
         ));
     }
 }
 
-/// Says what happened, a line for each kind of event; the events name components as the model file does.
+/// Reports the events of a fit, one line per kind; components are numbered as in the model file.
 pub(super) fn events<F: Family>(fit: &Fit<F>, events: &[Event], algorithm: Algorithm) {
     if fit.termination == Termination::Interrupted {
-        let restarts = format!("{} of {} restarts had ended", fit.restarts_ended, fit.restarts_asked);
+        let restarts = format!("{} of {} restarts had finished", fit.restarts_ended, fit.restarts_asked);
         let rounds = format!("after {}", counted(fit.rounds as usize, "round"));
         talk::warning(&format!("interrupted: {}", if fit.restarts_asked > 1 { restarts } else { rounds }));
     }
@@ -60,7 +49,7 @@ pub(super) fn events<F: Family>(fit: &Fit<F>, events: &[Event], algorithm: Algor
                 let is_same = |end: &Event| end.kind == EventKind::OnFloor && end.component == other.component;
                 other.kind == EventKind::Clipped && events.iter().any(is_same)
             };
-            // Those that still are at the least variance at the end get a warning of their own.
+            // Components that end on the variance floor get a separate warning.
             let alike = events.iter().filter(|other| other.kind == event.kind && !is_on_floor(other));
             let alike: Vec<&Event> = alike.collect();
             if !alike.is_empty() {
@@ -70,7 +59,7 @@ pub(super) fn events<F: Family>(fit: &Fit<F>, events: &[Event], algorithm: Algor
     }
 }
 
-/// Which components ended in some way.
+/// "component 3 ended", "components 1, 2 ended" and so on.
 fn ended(components: &[String]) -> String {
     match components {
         [one] => format!("component {one} ended"),
@@ -94,30 +83,34 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
     match kind {
         EventKind::Reseeded => talk::warning(&format!("{who} empty and moved to a new place {when}")),
         EventKind::Blended => {
-            talk::notice(&format!("{who} short of rows and blended with the previous estimate {when}"));
+            talk::notice(&format!("{who} left with too few rows and blended with the previous estimate {when}"));
         }
         EventKind::CovarianceKept => {
             talk::warning(&format!("{who} left with a singular covariance and kept the previous one {when}"));
         }
         EventKind::CorrelationsDropped => {
             talk::warning(&format!(
-                "{who} fitted without correlations {when}, because the covariance was singular within rounding: \
-                 look for rows far from all others, or use --covariance diagonal"
+                "{who} fitted without correlations {when}, because the covariance was singular to working precision; \
+                 check for rows far from all others, or use --covariance diagonal"
             ));
         }
-        EventKind::ParametersKept => talk::warning(&format!("{who} empty again and kept the last parameters {when}")),
-        EventKind::Recentred => {
-            talk::notice(&format!("{who} far away and narrow, and centred on its own mean from then on, {when}"));
+        EventKind::ParametersKept => {
+            talk::warning(&format!("{who} empty again and kept the previous parameters {when}"));
         }
-        EventKind::Clipped => talk::notice(&format!("{who} held at the least variance (--regularization) {when}")),
+        EventKind::Recentred => {
+            talk::notice(&format!(
+                "{who} narrow and far from the other rows, and therefore centred on its own mean {when}"
+            ));
+        }
+        EventKind::Clipped => talk::notice(&format!("{who} held at the variance floor (--regularization) {when}")),
         EventKind::OnFloor => talk::warning(&format!(
-            "{} at the least variance (--regularization): the likelihood, AIC and BIC depend on that choice and \
-             cannot be compared between fits; use fewer components, --covariance diagonal or tied, or a larger \
-             --regularization, or leave out columns that others determine",
+            "{} at the variance floor (--regularization): the likelihood, AIC and BIC depend on the floor and are not \
+             comparable between fits; use fewer components, --covariance diagonal or tied, or a larger \
+             --regularization, or leave out redundant columns",
             ended(&components)
         )),
         EventKind::FewRows => talk::warning(&format!(
-            "{} fewer rows than it takes to estimate a component: the likelihood, AIC and BIC say little about other \
+            "{} fewer rows than needed to estimate a component: the likelihood, AIC and BIC say little about new \
              data; use fewer components, more rows, or --covariance diagonal or tied",
             ended(&components).replace("ended", "ended with")
         )),
@@ -129,11 +122,14 @@ fn announce<F: Family>(kind: EventKind, events: &[&Event], fit: &Fit<F>, algorit
         EventKind::RestartsDisagree => {
             let least = fit.restarts.iter().copied().fold(f64::INFINITY, f64::min);
             let spread = number(fit.mean_ln_likelihood - least);
-            talk::warning(&format!("restarts disagree by up to {spread} nats per row: there are several local maxima"));
+            talk::warning(&format!("restarts differ by up to {spread} nats per row: there are several local maxima"));
         }
-        EventKind::GuardWon => talk::notice("EM from the same start ended higher than auto, and was kept (--guard)"),
+        EventKind::GuardWon => {
+            talk::notice("EM from the same start reached a higher likelihood than auto and was kept (--guard)");
+        }
         EventKind::FractionalWeights => {
-            talk::notice("weights are not whole numbers: each row's drawn label carries its whole weight");
+            talk::notice("weights are not integers: each row is assigned with its full weight to one drawn component");
         }
+        other => talk::notice(&format!("{other:?} {when}")),
     }
 }

@@ -1,4 +1,4 @@
-//! Says what can be asked of a fit, and refuses what does not go together.
+//! Defines the options of `mixtura fit` and rejects invalid combinations.
 
 use std::path::PathBuf;
 
@@ -25,27 +25,27 @@ pub(crate) struct FitArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
-    /// Number of components [default with --init-model: as many as it has]
+    /// Number of components [default with --init-model: that of the initial model]
     #[arg(short = 'k', value_name = "K", value_parser = at_least_one, required_unless_present = "init_model")]
     pub(super) n_components: Option<usize>,
 
-    /// The algorithm: how posteriors become weights
+    /// Algorithm
     #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
     pub(super) algorithm: AlgorithmName,
 
-    /// Which of SEM's models is the answer
+    /// Which of SEM's models to return
     #[arg(long, value_enum, default_value_t = ResultName::Average)]
     pub(super) result: ResultName,
 
-    /// With auto: run EM from the same start as well, and keep the better
+    /// With auto: also run EM from the same start, and keep the better result
     #[arg(long)]
     pub(super) guard: bool,
 
-    /// With em or auto: extrapolate EM's steps where that does not lower the likelihood
+    /// With em or auto: extrapolate EM's steps unless that lowers the likelihood
     #[arg(long)]
     pub(super) accelerate: bool,
 
-    /// Structure of the covariance matrices [default: that of the initial model, else full]
+    /// Covariance type [default: that of the initial model, else full]
     #[arg(long, value_enum)]
     pub(super) covariance: Option<Covariance>,
 
@@ -53,23 +53,23 @@ pub(crate) struct FitArguments {
     #[arg(long, value_enum)]
     pub(super) family: Option<FamilyName>,
 
-    /// Limit on rounds
+    /// Maximum number of rounds
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(super) rounds: u64,
 
-    /// Stop when the log-likelihood per row changes by less, in nats; 0 = run all rounds
+    /// Stop when the log-likelihood per row changes by less than this, in nats; 0 = run all rounds
     #[arg(long, value_name = "T", default_value = "1e-6", value_parser = not_negative)]
     pub(super) tolerance: f64,
 
-    /// Seed of all random draws
+    /// Random seed
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(super) seed: u64,
 
-    /// How SEM computes the densities it draws from; both draw the same labels
+    /// Precision of the densities that SEM draws from; both give the same labels
     #[arg(long, value_enum, default_value_t = PrecisionName::Certified)]
     pub(super) precision: PrecisionName,
 
-    /// Where the fit starts
+    /// How the fit is initialized
     #[arg(long, value_enum, default_value_t = Init::KmeansPlusPlus, help_heading = "Start")]
     pub(super) init: Init,
 
@@ -77,27 +77,27 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["init", "labels"], help_heading = "Start")]
     pub(super) init_model: Option<PathBuf>,
 
-    /// Start from the groups that this column names
+    /// Start from the groups given by the labels in this column
     #[arg(long, value_name = "COLUMN", conflicts_with = "init", help_heading = "Start")]
     pub(super) labels: Option<String>,
 
-    /// Number of starts; the best is kept
+    /// Number of restarts; the best result is kept
     #[arg(long, value_name = "R", default_value = "1", value_parser = at_least_one, help_heading = "Start")]
     pub(super) restarts: usize,
 
-    /// Column of row weights
+    /// Column that contains the row weights
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(super) weights: Option<String>,
 
-    /// Map each column to [0, 1] for the fit; the model stays in the data's units
+    /// Scale each column to [0, 1] for the fit; the model is in the units of the data
     #[arg(long, help_heading = "Data")]
     pub(super) normalize: bool,
 
-    /// Least variance, in units of the squared robust scale of a column; 0 = none
+    /// Variance floor, in units of the squared robust scale of each column; 0 = none
     #[arg(long, value_name = "E", default_value = "1e-9", value_parser = not_negative, help_heading = "Degenerate components")]
     pub(super) regularization: f64,
 
-    /// Added to every variance, in the data's units
+    /// Constant added to every variance, in the units of the data
     #[arg(long, value_name = "R", default_value = "0", value_parser = not_negative, help_heading = "Degenerate components")]
     pub(super) ridge: f64,
 
@@ -105,7 +105,7 @@ pub(crate) struct FitArguments {
     #[arg(short, long, value_name = "MODEL", help_heading = "Output")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write the likelihood, time and repairs of every round to this CSV file
+    /// Write the log-likelihood, time and number of repairs of every round to this CSV file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) trace: Option<PathBuf>,
 
@@ -120,7 +120,7 @@ pub(crate) struct FitArguments {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum AlgorithmName {
-    /// Expectation maximisation
+    /// Expectation maximization
     Em,
     /// Stochastic EM
     Sem,
@@ -128,15 +128,15 @@ pub(super) enum AlgorithmName {
     Cem,
     /// Stochastic approximation EM: SEM, then averaged statistics
     Saem,
-    /// SEM while it rises, then EM from its result
+    /// SEM as long as it makes progress, then EM
     Auto,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum ResultName {
-    /// The model of the statistics averaged over the flat end; the best if that is better
+    /// The model of the statistics averaged over the final flat phase, or the best model if that is better
     Average,
-    /// The model of highest likelihood
+    /// The model with the highest likelihood
     Best,
     /// The last model
     Last,
@@ -144,7 +144,7 @@ pub(super) enum ResultName {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum PrecisionName {
-    /// Single precision where the draw is certain, else double
+    /// Single precision where it provably gives the same draw, else double
     Certified,
     /// Double precision throughout
     Double,
@@ -152,71 +152,72 @@ pub(super) enum PrecisionName {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Covariance {
-    /// A matrix of its own for each component
+    /// One matrix per component
     Full,
     /// One matrix for all components
     Tied,
-    /// A variance for each column of each component
+    /// One variance per column and component
     Diagonal,
-    /// One variance for each component
+    /// One variance per component
     Spherical,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum FamilyName {
-    /// Real numbers, normally distributed
+    /// Real numbers with normal distributions
     Gaussian,
-    /// Independent counts in each column
+    /// Counts with independent Poisson distributions in each column
     Poisson,
 }
 
 impl FitArguments {
     pub(super) fn options(&self) -> Options {
-        Options {
-            algorithm: match self.algorithm {
+        Options::default()
+            .algorithm(match self.algorithm {
                 AlgorithmName::Em => Algorithm::Em,
                 AlgorithmName::Sem => Algorithm::Sem,
                 AlgorithmName::Cem => Algorithm::Cem,
                 AlgorithmName::Saem => Algorithm::Saem,
                 AlgorithmName::Auto => Algorithm::Auto,
-            },
-            guard: self.guard,
-            accelerate: self.accelerate,
-            result: match self.result {
+            })
+            .guard(self.guard)
+            .accelerate(self.accelerate)
+            .result(match self.result {
                 ResultName::Average => SemResult::Average,
                 ResultName::Best => SemResult::Best,
                 ResultName::Last => SemResult::Last,
-            },
-            rounds: self.rounds,
-            tolerance: self.tolerance,
-            restarts: self.restarts as u64,
-            regularization: self.regularization,
-            ridge: self.ridge,
-            seed: self.seed,
-            precision: match self.precision {
+            })
+            .rounds(self.rounds)
+            .tolerance(self.tolerance)
+            .restarts(self.restarts as u64)
+            .regularization(self.regularization)
+            .ridge(self.ridge)
+            .seed(self.seed)
+            .precision(match self.precision {
                 PrecisionName::Certified => Precision::Certified,
                 PrecisionName::Double => Precision::Double,
-            },
-        }
+            })
     }
 
-    /// Refuses options that the algorithm has no use for.
+    /// Rejects options that do not apply to the chosen algorithm.
     pub(super) fn check_companions(&self) -> anyhow::Result<()> {
         let is_standard = |path: &PathBuf| output::is_standard(path);
         if self.trace.as_ref().is_some_and(is_standard) && self.output.as_ref().is_none_or(is_standard) {
-            return Err(Usage("--trace -: the model goes to standard output already; name a file".into()).into());
+            return Err(
+                Usage("--trace -: standard output is already used for the model; give a file name".into()).into()
+            );
         }
         let is_auto = matches!(self.algorithm, AlgorithmName::Auto);
         if self.guard && !is_auto {
-            return Err(Usage("--guard needs --algorithm auto".into()).into());
+            return Err(Usage("--guard requires --algorithm auto".into()).into());
         }
         if self.accelerate && !is_auto && !matches!(self.algorithm, AlgorithmName::Em) {
-            return Err(Usage("--accelerate needs --algorithm em or auto".into()).into());
+            return Err(Usage("--accelerate requires --algorithm em or auto".into()).into());
         }
         Ok(())
     }
 
-    /// The number of components that was asked for, or that the initial model has.
+    /// The requested number of components, or that of the initial model.
     pub(super) fn n_components(&self, start: Option<&ModelFile>) -> anyhow::Result<usize> {
         match (self.n_components, start.map(|file| file.model.n_components())) {
             (Some(asked), Some(given)) if asked != given => {
@@ -226,14 +227,16 @@ impl FitArguments {
         }
     }
 
-    /// The family that was asked for, or that the initial model has.
+    /// The requested family, or that of the initial model.
     pub(super) fn kind(&self, start: Option<&ModelFile>) -> anyhow::Result<Kind> {
         let given = start.map(|file| file.model.kind());
         let asked = match (self.family, self.covariance) {
             (None, None) => given.unwrap_or(Kind::Full),
             (Some(FamilyName::Poisson), None) => Kind::Poisson,
             (Some(FamilyName::Poisson), Some(_)) => {
-                return Err(Usage("--covariance is for Gaussians: Poisson counts have none".into()).into());
+                return Err(
+                    Usage("--covariance applies only to Gaussian components, not to --family poisson".into()).into()
+                );
             }
             (Some(FamilyName::Gaussian), None) => given.filter(|kind| kind.structure().is_some()).unwrap_or(Kind::Full),
             (_, Some(Covariance::Full)) => Kind::Full,
@@ -242,17 +245,15 @@ impl FitArguments {
             (_, Some(Covariance::Spherical)) => Kind::Spherical,
         };
         if let Some(given) = given.filter(|&given| given != asked) {
-            return Err(Usage(format!("the initial model is {given}, but {asked} was asked for")).into());
+            return Err(Usage(format!("the initial model is {given}, but {asked} was requested")).into());
         }
         let why_not = match asked {
-            Kind::Poisson => "counts are not counts any more in [0, 1]",
-            Kind::Spherical => {
-                "one variance cannot serve columns that were scaled differently; try --covariance diagonal"
-            }
+            Kind::Poisson => "counts scaled to [0, 1] are no longer counts",
+            Kind::Spherical => "one variance cannot fit columns that are scaled differently; try --covariance diagonal",
             Kind::Full | Kind::Tied | Kind::Diagonal => return Ok(asked),
         };
         if self.normalize {
-            return Err(Usage(format!("--normalize does not go with this family: {why_not}")).into());
+            return Err(Usage(format!("--normalize cannot be used with this family: {why_not}")).into());
         }
         Ok(asked)
     }

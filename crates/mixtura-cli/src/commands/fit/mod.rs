@@ -1,4 +1,4 @@
-//! Fits a model to data: `mixtura fit`.
+//! `mixtura fit`: fits a model to data.
 
 mod announce;
 mod arguments;
@@ -9,18 +9,17 @@ use std::process::ExitCode;
 use anyhow::Context;
 use mixtura::driver::Termination;
 use mixtura::family::Family;
-use mixtura::pass::{Source, Threads};
 use mixtura::rows::Normalization;
-use mixtura::{Algorithm, AnyMixture, Mixture, Rows, Start, with_family};
+use mixtura::sweep::Threads;
+use mixtura::{Algorithm, AnyMixture, Mixture, Rows, Source, Start, with_family};
 use mixtura_io::{Input, ModelFile, Table};
 
-pub(crate) use self::announce::name;
 pub(crate) use self::arguments::FitArguments;
 use crate::failure::Usage;
 use crate::progress::{Plan, Watch};
 use crate::{interrupt, output, talk};
 
-/// Why a component of a normalised fit has one in the data's units.
+/// Why a component of a normalized fit can be converted to the units of the data.
 const CAN_BE_MAPPED: &str = "invariant: families that cannot be mapped were refused";
 
 /// Runs the subcommand.
@@ -54,24 +53,24 @@ where
 
     let options = arguments.options();
     let watch = Watch::new(Plan {
-        algorithm: name(options.algorithm),
+        algorithm: options.algorithm,
         n_rounds: options.rounds,
         n_restarts: options.restarts,
         ln_volume,
     });
     let named = || arguments.data.data.to_string();
-    let engine = Threads::<F>::new(&rows).with_context(named)?.with_stop(interrupt::is_wanted);
+    let source = Source::new(Threads::new(&rows).with_stop(interrupt::is_wanted)).with_context(named)?;
     let deterministic = matches!(options.algorithm, Algorithm::Em | Algorithm::Cem);
     if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {
-        talk::notice("--restarts repeats the same fit: this start and this algorithm leave nothing to chance");
+        talk::notice("--restarts has no effect: this start and this algorithm are deterministic");
     }
-    announce::constant_columns(engine.summary(), &columns);
-    announce::far_values(engine.summary(), &rows, &columns, &skipped);
+    announce::constant_columns(source.summary(), &columns);
+    announce::far_values(source.summary(), &rows, &columns, &skipped);
     interrupt::hear();
-    let fit = mixtura::fit(&engine, n_components, &start, &options, &watch).with_context(named)?;
+    let fit = mixtura::fit(&source, n_components, &start, &options, &watch).with_context(named)?;
     watch.finish();
 
-    let mut file = ModelFile::of_fit(&fit, &options, &rows, engine.summary())?;
+    let mut file = ModelFile::of_fit(&fit, &options, &rows, source.summary())?;
     if arguments.sort {
         file = file.sorted_by_weight();
     }
@@ -82,7 +81,7 @@ where
     Ok(if interrupted { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::SUCCESS })
 }
 
-/// Reads the data; with an initial model that names its columns, those.
+/// Reads the data; if an initial model names its columns, reads those columns.
 fn read(arguments: &FitArguments, start: Option<&ModelFile>) -> anyhow::Result<Table> {
     match (start, &arguments.labels) {
         (Some(model), None) => arguments.data.read_for(model, arguments.weights.as_ref()),
@@ -96,7 +95,7 @@ fn prepare(arguments: &FitArguments, n_components: usize, table: Table) -> anyho
     {
         let n_labels = labels.values.len();
         return Err(
-            Usage(format!("column {} has {n_labels} different labels, but -k is {n_components}", labels.name)).into()
+            Usage(format!("column {} has {n_labels} distinct labels, but -k is {n_components}", labels.name)).into()
         );
     }
     if !arguments.normalize {

@@ -1,4 +1,4 @@
-//! Writes what came of a fit: the model first, so that nothing else that fails can lose it.
+//! Writes the results of a fit, the model first, so that no later failure can lose it.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::commands::show::{self, View};
 use crate::failure::Hinted;
 use crate::{output, talk};
 
-/// Writes model and trace and shows the model, as far as was asked for; the first failure is returned at the end.
+/// Writes the model and the trace and prints the model, as requested; returns the first failure at the end.
 pub(super) fn results(
     arguments: &FitArguments,
     file: &ModelFile,
@@ -23,7 +23,7 @@ pub(super) fn results(
     saved.and(shown).and(traced)
 }
 
-/// Writes the model file; if that cannot be done, into the temporary folder or, at last, to standard output.
+/// Writes the model file; if that fails, to the temporary folder and, as a last resort, to standard output.
 fn model(path: &Path, file: &ModelFile) -> anyhow::Result<()> {
     let json = file.to_json();
     let Err(error) = output::text(Some(path), &json) else {
@@ -32,13 +32,13 @@ fn model(path: &Path, file: &ModelFile) -> anyhow::Result<()> {
         }
         return Ok(());
     };
-    // Nobody is left to read what goes into a closed pipe.
+    // Nobody reads from a closed pipe.
     if output::is_standard(path) || error.downcast_ref().is_some_and(mixtura_io::Error::is_broken_pipe) {
         return Err(error);
     }
     let message = error.to_string();
     let hint = if let Ok(spare) = output::in_temporary_folder("mixtura-model-", ".json", &json) {
-        format!("the model is safe in {}: move it", spare.display())
+        format!("the model was saved to {} instead", spare.display())
     } else {
         output::text(None, &json)?;
         "the model was printed to standard output instead".into()
@@ -46,14 +46,14 @@ fn model(path: &Path, file: &ModelFile) -> anyhow::Result<()> {
     Err(Hinted { message, hint }.into())
 }
 
-/// Prints the model as it was asked for, and says how to keep it.
+/// Prints the model as requested, and explains how to save it.
 fn print(arguments: &FitArguments, file: &ModelFile) -> anyhow::Result<()> {
     match output::format(arguments.format) {
         Format::Json => output::text(None, &file.to_json())?,
         Format::Table => output::text(None, &show::table(file, &View::all(file)))?,
     }
     if arguments.output.is_none() && std::io::stdout().is_terminal() {
-        talk::notice("nothing was saved; add -o model.json to keep the model");
+        talk::notice("the model was not saved; add -o model.json to save it");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Turns Arrow arrays of any number type into the numbers of the rows.
+//! Converts Arrow arrays of any numeric type to the number type of the rows.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 
 use super::super::cell::{Cell, from_integer, is_inexact_integer};
 
-/// A number type of rows, as an array may hold it already.
+/// A number type of rows that Arrow arrays may already have.
 pub(in crate::read) trait Numbers: Cell {
     fn slice(array: &dyn Array) -> Option<&[Self]>;
 }
@@ -27,7 +27,7 @@ impl Numbers for f32 {
     }
 }
 
-/// A value that the rows cannot hold: an inexact integer, or none if the type has no numbers at all.
+/// A value that the rows cannot represent: an inexact integer, or `None` if the type is not numeric.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Inexact {
     pub(super) index: usize,
@@ -42,7 +42,7 @@ pub(super) fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// The values of an array, NaN where there is none.
+/// The values of an array, with NaN for nulls.
 pub(super) fn numbers<T: Cell>(array: &ArrayRef) -> Result<Vec<T>, Inexact> {
     macro_rules! integers {
         ($kind:ty) => {
@@ -51,7 +51,7 @@ pub(super) fn numbers<T: Cell>(array: &ArrayRef) -> Result<Vec<T>, Inexact> {
     }
     macro_rules! decimals {
         ($kind:ty) => {{
-            // Through text the quotient is rounded once, not twice.
+            // Converting through text rounds the quotient once instead of twice.
             let array = array.as_primitive::<$kind>();
             let value =
                 |index| if array.is_null(index) { Ok(nan()) } else { decimal(index, &array.value_as_string(index)) };
@@ -83,7 +83,7 @@ pub(super) fn numbers<T: Cell>(array: &ArrayRef) -> Result<Vec<T>, Inexact> {
         _ => Err(Inexact { index: 0, value: None }),
     }?;
     if let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) {
-        // What stands where there is no value may be anything.
+        // The values behind nulls are arbitrary.
         values.iter_mut().zip(nulls).filter(|(_, is_valid)| !is_valid).for_each(|(value, _)| *value = nan());
     }
     Ok(values)
@@ -93,7 +93,7 @@ fn nan<T: Cell>() -> T {
     T::from_f32(f32::NAN)
 }
 
-/// The texts of an array, if it holds text; nothing where a cell is empty.
+/// The texts of an array, if it contains text; `None` for empty cells.
 pub(super) fn texts(array: &ArrayRef) -> Option<Vec<Option<&str>>> {
     match array.data_type() {
         DataType::Utf8 => Some(array.as_string::<i32>().iter().collect()),
@@ -112,7 +112,7 @@ fn integers<T: Cell>(array: &ArrayRef, values: impl Iterator<Item = i128>) -> Re
     values.enumerate().map(convert).collect()
 }
 
-/// A decimal number may be rounded, as in text, but not a whole one.
+/// Fractional decimal numbers may be rounded, as in text, but integers may not.
 fn decimal<T: Cell>(index: usize, text: &str) -> Result<T, Inexact> {
     match text.parse::<f64>() {
         Ok(value) if !is_inexact_integer(text.as_bytes(), value) => Ok(T::from_f64(value)),

@@ -1,4 +1,4 @@
-//! Puts Arrow arrays, pieces of columns, into their place in a table.
+//! Copies Arrow arrays, which are pieces of columns, into a table.
 
 mod decode;
 
@@ -14,24 +14,24 @@ use super::missing::is_missing;
 use super::{Assembly, Cell, Header, Selection};
 use crate::{Error, Missing, ReadOptions};
 
-/// Rows of an array that are put in their place at a time: they stay in the cache until they are there.
+/// Number of rows copied at a time, small enough to stay in the cache.
 pub(super) const PIECE_ROWS: usize = 1 << 14;
 
-/// Rows per byte of file up to which a file's own count of rows is believed before a value is seen.
-/// One bit a value gives 8; only long runs of equal values give more, and are then read part by part.
+/// Rows per byte of file up to which the file's own row count is trusted before a value is seen.
+/// One bit per value gives 8; only long runs of equal values give more, and those are read part by part.
 const PLAUSIBLE_ROWS_PER_BYTE: u64 = 64;
 
 pub(super) fn is_plausible(n_rows: usize, n_bytes: u64) -> bool {
     (n_rows as u64) <= n_bytes.saturating_mul(PLAUSIBLE_ROWS_PER_BYTE)
 }
 
-/// Whether single precision holds every value of the columns of data.
+/// Whether single precision can represent every value of the data columns.
 pub(super) fn are_single(fields: &Fields, selection: &Selection) -> bool {
     let mut kinds = selection.data.iter().map(|&column| value_type(fields[column].data_type()));
     kinds.all(|kind| matches!(kind, DataType::Float16 | DataType::Float32))
 }
 
-/// The type of the values, whether they stand in the column or in a dictionary.
+/// The type of the values, whether they are stored in the column or in a dictionary.
 fn value_type(kind: &DataType) -> &DataType {
     match kind {
         DataType::Dictionary(_, values) => values,
@@ -39,7 +39,7 @@ fn value_type(kind: &DataType) -> &DataType {
     }
 }
 
-/// A part of a column, from a row on.
+/// A part of a column, starting at a row.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub(super) first_row: usize,
@@ -48,8 +48,8 @@ pub(super) struct Piece<'a> {
 }
 
 impl Selection {
-    /// The columns that are asked for, of those that hold numbers: others are left out, or refused if
-    /// they were asked for exactly or `strict` is set.
+    /// The selected numeric columns. Other columns are left out, or rejected if they were named exactly or
+    /// `strict` is set.
     pub(super) fn of_numbers(header: &Header, options: &ReadOptions, fields: &Fields) -> Result<Self, Error> {
         let mut selection = Self::new(header, options)?;
         let has_no_numbers = |column: usize| !is_number(value_type(fields[column].data_type()));
@@ -67,7 +67,7 @@ impl Selection {
 }
 
 impl Header {
-    /// Refuses columns of data or weights that do not hold numbers, and labels that are not text either.
+    /// Rejects data or weight columns that are not numeric, and label columns that are neither numeric nor text.
     fn refuse_other_types(&self, fields: &Fields, selection: &Selection) -> Result<(), Error> {
         let holds_numbers = |kind| is_number(value_type(kind));
         for &column in selection.data.iter().chain(&selection.weights) {
@@ -97,7 +97,7 @@ impl Header {
         })
     }
 
-    /// Writes a piece into the column `position` of the rows, which grow if they must.
+    /// Writes a piece into the column `position` of the rows, which grow if necessary.
     pub(super) fn write_piece<T: Numbers>(
         &self,
         piece: Piece,
@@ -105,7 +105,7 @@ impl Header {
         growing: &Mutex<&mut Growing<T>>,
     ) -> Result<(), Error> {
         let write = |values: &[T]| {
-            // A panic elsewhere fails the whole file, so a half-written column is never seen.
+            // A panic elsewhere fails the whole file, so a partly written column is never visible.
             let mut growing = growing.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(index) = first_null(piece.array) {
                 growing.note_null(piece.first_row + index, position);
@@ -153,7 +153,7 @@ impl<T: Cell> Assembly<T> {
         Ok(())
     }
 
-    /// Refuses empty cells of weights and labels, unless their rows are to be skipped.
+    /// Rejects missing weights and labels, unless their rows are to be skipped.
     fn refuse_empty(&self, piece: Piece) -> Result<(), Error> {
         match first_null(piece.array) {
             Some(index) if self.missing == Missing::Refuse => {

@@ -1,4 +1,4 @@
-//! Reads single columns of a batch, in pieces where the file holds the values as they are.
+//! Reads single columns of a batch, in pieces if the values are stored uncompressed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,26 +20,26 @@ use super::extent::{Extent, extents};
 use super::source::{Message, Source, first_line};
 use crate::{Error, memory};
 
-/// Buffers of more bytes are compared with the memory that is free; to look that up for each would take time.
+/// Buffers larger than this are checked against the available memory; checking every buffer would be slow.
 const LARGE_BYTES: usize = 64 << 20;
 
-/// Where buffers are put in memory: at multiples of this.
+/// Alignment of buffers in memory.
 const ALIGNMENT: u64 = 64;
 
-/// Values of columns that only hold keys, by the number of the dictionary.
+/// Values of dictionary-encoded columns, by dictionary number.
 pub(super) type Dictionaries = HashMap<i64, ArrayRef>;
 
 /// A batch, as its metadata describes it.
 pub(super) struct Batch {
-    /// Where its message stands in the file.
+    /// Position of its message in the file.
     pub(super) position: u64,
     pub(super) first_row: usize,
     pub(super) n_rows: usize,
-    /// The dictionaries as they are when the batch is reached.
+    /// The dictionaries in effect at this batch.
     pub(super) dictionaries: Arc<Dictionaries>,
 }
 
-/// A batch whose columns are read one by one, so that memory for one of them is enough.
+/// A batch whose columns are read one by one, so that only one needs to be in memory.
 pub(super) struct BatchReader<'s, 'a> {
     source: &'s Source<'a>,
     schema: &'s Schema,
@@ -48,12 +48,12 @@ pub(super) struct BatchReader<'s, 'a> {
     extents: Vec<Extent>,
 }
 
-/// A column of a batch, or some rows of it, as the decoder is to see it.
+/// A column of a batch, or some of its rows, as passed to the decoder.
 struct Narrow<'a> {
     field: &'a Field,
     n_rows: usize,
     n_empty: i64,
-    /// Where its buffers lie in the file, and how long they are.
+    /// Positions and lengths of its buffers in the file.
     places: Vec<(u64, u64)>,
     n_texts: Option<i64>,
     compression: Option<CompressionType>,
@@ -73,7 +73,7 @@ impl<'s, 'a> BatchReader<'s, 'a> {
         }
     }
 
-    /// Hands every piece of a column to `take`.
+    /// Passes every piece of a column to `take`.
     pub(super) fn column(&self, column: usize, mut take: impl FnMut(Piece) -> Result<(), Error>) -> Result<(), Error> {
         let whole = self.narrow(column)?;
         let n_rows = whole.n_rows;
@@ -103,7 +103,7 @@ impl<'s, 'a> BatchReader<'s, 'a> {
             .ok_or_else(|| corrupt("is missing"))?;
         let node = nodes.get(extent.node);
         if usize::try_from(node.length()) != Ok(n_rows) {
-            return Err(corrupt(&format!("has {} rows, the batch {n_rows}", node.length())));
+            return Err(corrupt(&format!("has {} rows, but the batch has {n_rows}", node.length())));
         }
         let places = extent.buffers.clone().map(|index| self.message.place(*buffers.get(index)));
         let places: Option<Vec<_>> = places.collect();
@@ -144,7 +144,7 @@ impl<'s, 'a> BatchReader<'s, 'a> {
 }
 
 impl Narrow<'_> {
-    /// Bits of a value or key, if all take the same room.
+    /// Bits per value or key, if the size is fixed.
     fn value_bits(&self) -> Option<usize> {
         match self.field.data_type() {
             DataType::Boolean => Some(1),
@@ -160,7 +160,7 @@ impl Narrow<'_> {
         self.n_rows.checked_mul(n_bits).is_some_and(|n_bits| n_bits.div_ceil(8) as u64 <= n_bytes)
     }
 
-    /// Some rows of a column without empty cells; the first is a multiple of 8.
+    /// Some rows of a column without nulls; the first row is a multiple of 8.
     fn rows(&self, first_row: usize, n_rows: usize, n_bits: usize) -> Self {
         let start = self.places[1].0 + (first_row * n_bits / 8) as u64;
         let places = vec![(start, 0), (start, (n_rows * n_bits).div_ceil(8) as u64)];
@@ -198,13 +198,13 @@ fn decode_one(
 ) -> Result<ArrayRef, ArrowError> {
     let batch = flatbuffers::root::<RecordBatch>(header).map_err(|error| ArrowError::IpcError(first_line(&error)))?;
     refuse_beyond_memory(&batch, body)?;
-    // Empty cells are refused with their place, whatever the schema says about them.
+    // Nulls are reported with their location, whatever the schema says about nullability.
     let schema = Schema::new(vec![narrow.field.clone().with_nullable(true)]);
     let decoder = RecordBatchDecoder::try_new(body, batch, Arc::new(schema), dictionaries, &narrow.version)?;
     Ok(decoder.read_record_batch()?.column(0).clone())
 }
 
-/// Adds the dictionary at a position to those that are known, or replaces one of them.
+/// Adds the dictionary at a position to the known ones, or replaces one of them.
 pub(super) fn add_dictionary(
     source: &Source,
     position: u64,
@@ -224,8 +224,8 @@ pub(super) fn add_dictionary(
         .map_err(|error| source.corrupt(&error))
 }
 
-/// Refuses compressed buffers that promise more bytes than there is memory for: the decoder takes
-/// that memory before it sees a value.
+/// Rejects compressed buffers that claim more bytes than there is memory: the decoder allocates that
+/// memory before it reads a value.
 fn refuse_beyond_memory(batch: &RecordBatch, body: &[u8]) -> Result<(), ArrowError> {
     if batch.compression().is_none() {
         return Ok(());
@@ -239,14 +239,14 @@ fn refuse_beyond_memory(batch: &RecordBatch, body: &[u8]) -> Result<(), ArrowErr
         let is_beyond =
             n_bytes > LARGE_BYTES && memory::available().is_some_and(|n_available| n_bytes as u64 > n_available);
         if is_beyond || Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
-            let reason = format!("a compressed buffer is said to hold {n_bytes} bytes");
+            let reason = format!("a compressed buffer claims to contain {n_bytes} bytes");
             return Err(ArrowError::MemoryError(reason));
         }
     }
     Ok(())
 }
 
-/// The values themselves where the array has only keys to a dictionary.
+/// The values of an array, looked up in the dictionary if it is dictionary-encoded.
 fn plain(array: ArrayRef) -> Result<ArrayRef, ArrowError> {
     match array.as_any_dictionary_opt() {
         Some(dictionary) => take(dictionary.values(), dictionary.keys(), None),

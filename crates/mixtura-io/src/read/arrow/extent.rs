@@ -1,21 +1,21 @@
-//! Tells which nodes and buffers of a batch belong to which column.
+//! Determines which nodes and buffers of a batch belong to which column.
 
 use std::ops::Range;
 
 use arrow_ipc::{MetadataVersion, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, UnionMode};
 
-/// What a column has of the nodes and buffers of a batch.
+/// The nodes and buffers of a column in a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// Its first node; the others are those of columns inside it.
+    /// Its first node; the others belong to nested columns.
     pub(super) node: usize,
     pub(super) buffers: Range<usize>,
-    /// How many buffers of text it has, if that differs from batch to batch.
+    /// Number of text buffers, if that varies between batches.
     pub(super) n_texts: Option<i64>,
 }
 
-/// The extents of all columns, if the batch has what the schema asks for.
+/// The extents of all columns, if the batch matches the schema.
 pub(super) fn extents(schema: &Schema, batch: &RecordBatch, version: MetadataVersion) -> Option<Vec<Extent>> {
     let n_texts: Vec<i64> = batch.variadicBufferCounts().into_iter().flatten().collect();
     let mut walk = Walk { n_nodes: 0, n_buffers: 0, n_texts: n_texts.into_iter(), version };
@@ -31,7 +31,7 @@ pub(super) fn extents(schema: &Schema, batch: &RecordBatch, version: MetadataVer
     (walk.n_nodes <= n_nodes && walk.n_buffers <= n_buffers).then_some(extents)
 }
 
-/// A walk through the columns, counting what was passed.
+/// A walk over the columns that counts nodes and buffers.
 struct Walk {
     n_nodes: usize,
     n_buffers: usize,
@@ -52,11 +52,11 @@ impl Walk {
             | DataType::ListView(_)
             | DataType::LargeListView(_) => 3,
             DataType::Utf8View | DataType::BinaryView => usize::try_from(self.n_texts.next()?).ok()?.checked_add(2)?,
-            // Types, offsets if they are needed and, up to version 4, which cells are empty.
+            // Types, offsets if needed and, up to version 4, the validity bitmap.
             DataType::Union(_, mode) => {
                 1 + usize::from(*mode == UnionMode::Dense) + usize::from(self.version < MetadataVersion::V5)
             }
-            // Which cells are empty, and values, keys or offsets.
+            // The validity bitmap, and values, keys or offsets.
             _ => 2,
         };
         self.n_buffers = self.n_buffers.checked_add(n_buffers)?;

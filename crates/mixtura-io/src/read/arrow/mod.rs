@@ -1,5 +1,5 @@
-//! Reads Arrow files and streams: batches are decoded side by side, each column by column, straight
-//! into the rows.
+//! Reads Arrow files and streams: batches are decoded in parallel, column by column, directly into the
+//! rows.
 
 mod column;
 mod extent;
@@ -20,7 +20,7 @@ use super::{Assembly, Header, Selection};
 use crate::opened::SharedFile;
 use crate::{Error, ReadOptions, Table};
 
-/// Into how many tasks the batches are divided at most.
+/// Maximum number of tasks the batches are divided into.
 const MOST_TASKS: usize = 256;
 
 pub(super) fn read(file: &SharedFile, options: &ReadOptions) -> Result<Table, Error> {
@@ -59,7 +59,7 @@ impl<'a> ArrowFile<'a> {
         let mut first_row = 0usize;
         for part in &layout.parts {
             match *part {
-                // A stream may replace them from batch to batch.
+                // A stream may replace dictionaries between batches.
                 Part::Dictionary { position } if needs_dictionaries => {
                     add_dictionary(&source, position, &schema, Arc::make_mut(&mut dictionaries))?;
                 }
@@ -68,7 +68,7 @@ impl<'a> ArrowFile<'a> {
                     batches.push(Batch { position, first_row, n_rows, dictionaries: dictionaries.clone() });
                     first_row = first_row
                         .checked_add(n_rows)
-                        .ok_or_else(|| source.corrupt(&format!("a batch is said to have {n_rows} rows")))?;
+                        .ok_or_else(|| source.corrupt(&format!("a batch claims to have {n_rows} rows")))?;
                 }
             }
         }
@@ -101,8 +101,8 @@ impl<'a> ArrowFile<'a> {
 
     fn read_data<T: Numbers>(&self, assembly: &mut Assembly<T>) -> Result<(), Error> {
         let Assembly { header, selection, growing, .. } = assembly;
-        // Where the metadata promises more than such a file can hold, a batch must deliver its rows
-        // before the next one, further on, may take memory.
+        // If the metadata claims more rows than such a file can contain, each batch must deliver its rows
+        // before memory is allocated for the next one.
         let n_at_once = if self.is_plausible { self.batches.len().max(1) } else { 1 };
         if self.is_plausible {
             growing.resize(self.n_rows)?;

@@ -1,9 +1,9 @@
-//! Reads messages and parts of their bodies from an open file, never further than the file goes.
+//! Reads messages and parts of their bodies from an open file, with bounds checks.
 
 use crate::Error;
 use crate::opened::SharedFile;
 
-/// What stands before the length of a message, but for messages of the oldest writers.
+/// Marker before the length of a message, omitted by the oldest writers.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// An open file of known length.
@@ -13,17 +13,17 @@ pub(super) struct Source<'a> {
     pub(super) n_bytes: u64,
 }
 
-/// A message: its metadata, and where its body lies.
+/// A message: its metadata, and the position of its body.
 pub(super) struct Message {
     metadata: Vec<u8>,
     body_start: u64,
     n_body: u64,
 }
 
-/// What a stream goes on with.
+/// The next item of a stream.
 pub(super) enum Next {
     Message(Message),
-    /// The mark of the end, and the byte after it.
+    /// The end marker, with the position after it.
     End(u64),
 }
 
@@ -32,12 +32,12 @@ impl<'a> Source<'a> {
         Self { file, n_bytes: file.n_bytes }
     }
 
-    /// Fills `bytes` from a position on.
+    /// Fills `bytes` from a position.
     pub(super) fn read(&self, position: u64, bytes: &mut [u8]) -> Result<(), Error> {
         self.file.read_exact_at(position, bytes).map_err(|source| Error::Read { file: self.file.name(), source })
     }
 
-    /// As many bytes as asked for, if the file has them.
+    /// The requested number of bytes, if the file has them.
     pub(super) fn bytes(&self, position: u64, n_bytes: u64) -> Result<Vec<u8>, Error> {
         self.refuse_beyond(position, n_bytes)?;
         let mut bytes = vec![0; n_bytes as usize];
@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// The message, or the mark of the end, at a position.
+    /// The message or the end marker at a position.
     pub(super) fn next(&self, position: u64) -> Result<Next, Error> {
         let mut prefix = self.word(position)?;
         let mut metadata_start = position + 4;
@@ -58,11 +58,11 @@ impl<'a> Source<'a> {
             return Ok(Next::End(metadata_start));
         }
         let n_metadata = u64::try_from(n_metadata)
-            .map_err(|_| self.corrupt(&format!("a message is said to have {n_metadata} bytes")))?;
+            .map_err(|_| self.corrupt(&format!("a message claims to have {n_metadata} bytes")))?;
         let metadata = self.bytes(metadata_start, n_metadata)?;
         let n_body = parse(&metadata).map_err(|reason| self.corrupt(&reason))?.bodyLength();
         let n_body = u64::try_from(n_body)
-            .map_err(|_| self.corrupt(&format!("the body of a message is said to have {n_body} bytes")))?;
+            .map_err(|_| self.corrupt(&format!("the body of a message claims to have {n_body} bytes")))?;
         let body_start = metadata_start + n_metadata;
         self.refuse_beyond(body_start, n_body)?;
         Ok(Next::Message(Message { metadata, body_start, n_body }))
@@ -99,7 +99,8 @@ impl<'a> Source<'a> {
         match position.checked_add(n_bytes) {
             Some(end) if end <= self.n_bytes => Ok(()),
             _ => {
-                let reason = format!("{n_bytes} bytes are due at byte {position}, the file has {}", self.n_bytes);
+                let reason =
+                    format!("expected {n_bytes} bytes at byte {position}, but the file has only {}", self.n_bytes);
                 Err(self.corrupt(&reason))
             }
         }
@@ -116,7 +117,7 @@ impl Message {
         self.body_start + self.n_body
     }
 
-    /// Where in the file a part of the body lies, if it lies in the body.
+    /// The position of a part of the body in the file, if it is within the body.
     pub(super) fn place(&self, part: arrow_ipc::Buffer) -> Option<(u64, u64)> {
         let (offset, n_bytes) = (u64::try_from(part.offset()).ok()?, u64::try_from(part.length()).ok()?);
         let end = offset.checked_add(n_bytes)?;
@@ -131,10 +132,10 @@ impl Message {
 
 fn parse(metadata: &[u8]) -> Result<arrow_ipc::Message<'_>, String> {
     arrow_ipc::root_as_message(metadata)
-        .map_err(|error| format!("the metadata of a message is damaged: {}", first_line(&error)))
+        .map_err(|error| format!("the metadata of a message is corrupt: {}", first_line(&error)))
 }
 
-/// What is wrong with metadata, without the lines that trace it.
+/// The first line of an error about metadata, without the trace.
 pub(super) fn first_line(error: &dyn ToString) -> String {
     error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
 }

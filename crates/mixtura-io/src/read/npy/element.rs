@@ -1,4 +1,4 @@
-//! Decodes the elements of a NumPy array from bytes of either order.
+//! Decodes the elements of a NumPy array in either byte order.
 
 use half::f16;
 
@@ -61,12 +61,12 @@ impl Element {
         }
     }
 
-    /// Whether single precision holds every value.
+    /// Whether single precision can represent every value.
     pub(crate) fn is_single(self) -> bool {
         matches!(self.kind, Kind::F16 | Kind::F32)
     }
 
-    /// Appends the values of `bytes`; integers that doubles cannot hold go to `inexact` first.
+    /// Appends the values of `bytes`; integers that doubles cannot represent are passed to `inexact` first.
     pub(crate) fn decode<T: Cell>(
         self,
         bytes: &[u8],

@@ -1,15 +1,15 @@
-//! Parses the header of a NumPy array: the Python dictionary with its type, order and shape.
+//! Parses the header of a NumPy array: a Python dictionary with type, order and shape.
 //!
-//! Written by hand because the file may be hostile: a general parser of Python literals recurses as
-//! deep as the brackets it meets, and a stack that overflows cannot be caught.
+//! Written by hand because the file may be malicious: a general parser of Python literals recurses as
+//! deeply as the brackets are nested, and a stack overflow cannot be caught.
 
-/// Longest header that is read; NumPy writes about a hundred bytes, more only for structures.
+/// Maximum length of the header; NumPy writes about a hundred bytes, more only for structured types.
 pub(crate) const MOST_BYTES: u64 = 1 << 16;
 
-/// What the header says.
+/// The contents of the header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NpyHeader {
-    /// The type, or the whole list that describes a structure.
+    /// The type, or the whole list that describes a structured type.
     pub(crate) descr: String,
     pub(crate) is_fortran: bool,
     pub(crate) shape: Vec<u64>,
@@ -48,7 +48,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<NpyHeader, String> {
 /// A Python string at the start of the text, and what follows it.
 fn quoted(text: &str) -> Result<(&str, &str), String> {
     let quote = text.chars().next().filter(|quote| matches!(quote, '\'' | '"')).ok_or("no string")?;
-    text[1..].split_once(quote).ok_or_else(|| "a string does not end".to_owned())
+    text[1..].split_once(quote).ok_or_else(|| "unterminated string".to_owned())
 }
 
 /// The text of a value up to the comma or brace that ends it, and what follows.
@@ -60,19 +60,19 @@ fn value(text: &str) -> Result<(&str, &str), String> {
             (Some(open), _) if open == character => quote = None,
             (None, '\'' | '"') => quote = Some(character),
             (None, '(' | '[') => depth += 1,
-            (None, ')' | ']') => depth = depth.checked_sub(1).ok_or("a bracket too many")?,
+            (None, ')' | ']') => depth = depth.checked_sub(1).ok_or("unbalanced bracket")?,
             (None, ',' | '}') if depth == 0 => return Ok((text[..place].trim(), &text[place..])),
             _ => {}
         }
     }
-    Err("the dictionary does not end".to_owned())
+    Err("unterminated dictionary".to_owned())
 }
 
 fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "True" => Ok(true),
         "False" => Ok(false),
-        _ => Err(format!("{text:?} is not a truth value")),
+        _ => Err(format!("{text:?} is not True or False")),
     }
 }
 
@@ -108,14 +108,14 @@ mod tests {
             ("", "no dictionary"),
             ("{", "no string"),
             ("{}", "no \"descr\""),
-            ("{'descr", "a string does not end"),
+            ("{'descr", "unterminated string"),
             ("{'descr' '<f8'}", "no value for \"descr\""),
-            ("{'descr': '<f8', 'fortran_order': 1, 'shape': (1,)}", "\"1\" is not a truth value"),
+            ("{'descr': '<f8', 'fortran_order': 1, 'shape': (1,)}", "\"1\" is not True or False"),
             ("{'descr': '<f8', 'fortran_order': True, 'shape': (-1,)}", "\"-1\" is not a size"),
             ("{'descr': '<f8', 'fortran_order': True, 'shape': 3}", "shape \"3\" is not a tuple"),
             ("{'descr': '<f8', 'shape': (99999999999999999999,)}", "\"99999999999999999999\" is not a size"),
-            ("{'descr': ((((((", "the dictionary does not end"),
-            ("{'descr': )", "a bracket too many"),
+            ("{'descr': ((((((", "unterminated dictionary"),
+            ("{'descr': )", "unbalanced bracket"),
             ("{'other': 1}", "unknown key \"other\""),
             ("{'shape': (1,)} x", "\"x\" after the dictionary"),
         ] {

@@ -1,4 +1,4 @@
-//! Reads NumPy arrays: the header is checked against the file's length before memory is taken.
+//! Reads NumPy arrays; the header is checked against the file size before memory is allocated.
 
 pub(crate) mod element;
 pub(crate) mod header;
@@ -12,7 +12,7 @@ use super::{Assembly, Cell, Header, Selection};
 use crate::opened::{SharedFile, SharedReader};
 use crate::{Error, ReadOptions, Table};
 
-/// Bytes read at a time.
+/// Number of bytes read at a time.
 const CHUNK_BYTES: usize = 1 << 18;
 
 pub(super) fn read(file: &SharedFile, options: &ReadOptions) -> Result<Table, Error> {
@@ -27,10 +27,10 @@ pub(super) fn read(file: &SharedFile, options: &ReadOptions) -> Result<Table, Er
     }
 }
 
-/// An open array, its shape found to fit the file.
+/// An open array whose shape matches the file size.
 struct NpyFile<'a> {
     file: &'a SharedFile,
-    /// Where the next values are read.
+    /// Position of the next values.
     reader: SharedReader,
     element: Element,
     is_fortran: bool,
@@ -54,7 +54,8 @@ impl<'a> NpyFile<'a> {
         let n_found = file.n_bytes - data_start;
         let n_promised = n_rows.checked_mul(n_columns).and_then(|n| n.checked_mul(element.n_bytes() as u64));
         let n_bytes_after = n_promised.and_then(|n_promised| n_found.checked_sub(n_promised)).ok_or_else(|| {
-            let reason = format!("the header promises {n_rows} × {n_columns} values, the file holds {n_found} bytes");
+            let reason =
+                format!("the header says {n_rows} × {n_columns} values, but the file has only {n_found} bytes");
             corrupt(file, reason)
         })?;
         if n_columns == 0 {
@@ -63,7 +64,7 @@ impl<'a> NpyFile<'a> {
         if n_rows == 0 {
             return Err(Error::NoRows { file: file.name() });
         }
-        // Both are at most the file's length now.
+        // Both are at most the file size now.
         let (n_rows, n_columns) = (n_rows as usize, n_columns as usize);
         Ok(Self {
             file,
@@ -79,7 +80,7 @@ impl<'a> NpyFile<'a> {
 
     fn read_into<T: Cell>(&mut self, mut assembly: Assembly<T>, options: &ReadOptions) -> Result<Table, Error> {
         if self.n_bytes_after > 0 {
-            let notice = format!("{}: {} bytes after the array are not read", self.file.name(), self.n_bytes_after);
+            let notice = format!("{}: ignored {} bytes after the array", self.file.name(), self.n_bytes_after);
             assembly.notices.push(notice);
         }
         if self.is_fortran && self.n_columns > 1 {
@@ -164,7 +165,7 @@ impl<'a> NpyFile<'a> {
         Ok(())
     }
 
-    /// Reads the next values; `place` tells where a value stands, if it is used at all.
+    /// Reads the next values; `place` gives the location of a value, if it is used at all.
     fn read_chunk<T: Cell>(
         &mut self,
         chunk: &mut Chunk<T>,
@@ -201,7 +202,7 @@ fn header_text(file: &SharedFile) -> Result<(Vec<u8>, u64), Error> {
     };
     let start = read(8)?;
     if start.len() < 8 || !start.starts_with(b"\x93NUMPY") {
-        return Err(corrupt(file, "it does not begin as NumPy arrays do".to_owned()));
+        return Err(corrupt(file, "it does not start like a NumPy array".to_owned()));
     }
     let length_bytes: u64 = match start[6] {
         1 => 2,
@@ -211,7 +212,7 @@ fn header_text(file: &SharedFile) -> Result<(Vec<u8>, u64), Error> {
     let length = read(length_bytes)?.iter().rev().fold(0u64, |length, &byte| length << 8 | u64::from(byte));
     let data_start = 8 + length_bytes + length;
     if data_start > file.n_bytes || length > header::MOST_BYTES {
-        return Err(corrupt(file, format!("its header is said to be {length} bytes long")));
+        return Err(corrupt(file, format!("its header claims to be {length} bytes long")));
     }
     Ok((read(length)?, data_start))
 }
@@ -221,6 +222,6 @@ fn corrupt(file: &SharedFile, reason: String) -> Error {
 }
 
 fn unsupported(file: &SharedFile, what: &str) -> Error {
-    let reason = format!("an array of numbers with one or two dimensions is needed, this one has {what}");
+    let reason = format!("expected a numeric array with one or two dimensions, but this one has {what}");
     Error::Unsupported { file: file.name(), reason }
 }

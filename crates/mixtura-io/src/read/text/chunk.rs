@@ -1,4 +1,4 @@
-//! Reads text in large chunks of whole records and cuts them into pieces.
+//! Reads text in large chunks of complete records and splits them into pieces.
 
 use std::io::{self, Read};
 
@@ -12,15 +12,15 @@ use super::{LINE_LIMIT, PIECE_BYTES};
 #[derive(Debug)]
 pub(super) enum Fault {
     Read(io::Error),
-    /// The first record that is not whole is too long.
+    /// An incomplete record is too long.
     LongLine,
-    /// A byte that no text has.
+    /// A NUL byte.
     Nul {
         n_lines_before: u64,
     },
 }
 
-/// Bytes of text, of which the first `n_whole` are whole records.
+/// Bytes of text, of which the first `n_whole` are complete records.
 #[derive(Default)]
 pub(super) struct Chunk {
     pub(super) bytes: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Takes what was begun and reads on: about `n_bytes` and at least one whole record, or to the end.
+    /// Starts with the bytes left over and reads on: about `n_bytes` and at least one complete record, or to the end.
     pub(super) fn fill(
         &mut self,
         begun: &[u8],
@@ -38,7 +38,7 @@ impl Chunk {
     ) -> Result<(), Fault> {
         self.bytes.clear();
         self.bytes.extend_from_slice(begun);
-        // Nothing more is wanted if records are only to be told anew.
+        // No reading is needed if only the record boundaries change.
         let mut has_ended = false;
         let mut n_wanted = n_bytes;
         loop {
@@ -59,13 +59,13 @@ impl Chunk {
             if self.bytes.len() >= LINE_LIMIT {
                 return Err(Fault::LongLine);
             }
-            // Twice as much each time, so that the search for the end starts over only a few times.
+            // Double the size each time, so that the search for the end restarts only a few times.
             n_wanted = self.bytes.len().max(n_bytes).max(PIECE_BYTES).min(LINE_LIMIT - self.bytes.len());
         }
     }
 }
 
-/// Bytes of a text that are whole records.
+/// Number of bytes of a text that are complete records.
 fn whole_records(text: &[u8], dialect: Dialect) -> usize {
     if !dialect.has_quotes && !dialect.has_lone_carriage_returns {
         return memrchr(b'\n', text).map_or(0, |end| end + 1);
@@ -77,7 +77,7 @@ fn whole_records(text: &[u8], dialect: Dialect) -> usize {
     n_whole
 }
 
-/// Cuts whole records into about `n_pieces` pieces of whole records.
+/// Splits complete records into about `n_pieces` pieces of complete records.
 pub(super) fn pieces(text: &[u8], n_pieces: usize, dialect: Dialect) -> Vec<&[u8]> {
     let length = text.len().div_ceil(n_pieces);
     let mut pieces = Vec::with_capacity(n_pieces);
@@ -93,7 +93,7 @@ pub(super) fn pieces(text: &[u8], n_pieces: usize, dialect: Dialect) -> Vec<&[u8
     pieces
 }
 
-/// The length of the first records that are longer than `least` together, or of all.
+/// The length of the first records that together exceed `least` bytes, or of all records.
 fn piece_length(text: &[u8], least: usize, dialect: Dialect) -> usize {
     if !dialect.has_quotes && !dialect.has_lone_carriage_returns {
         return memchr(b'\n', &text[least..]).map_or(text.len(), |end| least + end + 1);

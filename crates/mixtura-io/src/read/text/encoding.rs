@@ -1,14 +1,14 @@
-//! Decodes text that is not UTF-8 as Windows-1252, of which Latin-1 is nearly a part.
+//! Decodes text that is not UTF-8 as Windows-1252, which is nearly a superset of Latin-1.
 
 use std::borrow::Cow;
 
-/// The characters of the bytes 0x80 to 0x9f; those without one stand for themselves, as in browsers.
+/// The characters of the bytes 0x80 to 0x9f; undefined bytes map to themselves, as in browsers.
 const UPPER: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’',
     '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
-/// The text of some bytes: UTF-8 if they are that, else Windows-1252, which any bytes are.
+/// Decodes bytes as UTF-8 if they are valid, else as Windows-1252, which accepts any bytes.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -16,7 +16,7 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text of bytes in Windows-1252.
+/// Decodes bytes as Windows-1252.
 pub(super) fn windows_1252(bytes: &[u8]) -> String {
     let decode = |&byte: &u8| match byte {
         0x80..=0x9f => UPPER[usize::from(byte - 0x80)],

@@ -1,10 +1,10 @@
-//! Guesses from some lines what separates values and what marks decimals.
+//! Guesses the delimiter and the decimal separator from the first lines.
 
 use super::record::{COMMENT, Delimiter, Dialect};
 
-/// Delimiters that are guessed, the likelier first.
+/// Candidate delimiters, most likely first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// Lines that a guess is based on.
+/// Number of lines that a guess is based on.
 const GUESS_LINES: usize = 64;
 
 /// Whether a byte cannot be a delimiter.
@@ -12,7 +12,7 @@ pub(super) fn is_part_of_numbers(delimiter: u8) -> bool {
     delimiter.is_ascii_alphanumeric() || b".+-\"\r\n#".contains(&delimiter)
 }
 
-/// The decimal mark of a plain number, and whether it could as well separate thousands.
+/// The decimal separator of a plain number, and whether it could also be a thousands separator.
 pub(super) fn marked(cell: &[u8]) -> Option<(u8, bool)> {
     let cell = cell.trim_ascii();
     let cell = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
@@ -27,10 +27,10 @@ pub(super) fn marked(cell: &[u8]) -> Option<(u8, bool)> {
     Some((mark, could_be_thousands))
 }
 
-/// The delimiter that stands most often in the first line outside quotes.
+/// The delimiter that occurs most often in the first line outside quotes.
 ///
-/// If none does, spaces and tabs, provided that they divide the first two lines into the same number of
-/// cells; the same if tabs alone do not divide the lines evenly; else a comma.
+/// If there is none, spaces and tabs, provided that they split the first two lines into the same number of
+/// cells; the same if tabs alone do not split the lines evenly; else a comma.
 pub(super) fn guess_delimiter(text: &[u8], is_decimal_comma: bool, has_lone_carriage_returns: bool) -> Delimiter {
     let lines: Vec<&[u8]> = content_lines(text, GUESS_LINES);
     let counts = DELIMITERS.map(|delimiter| {
@@ -78,7 +78,7 @@ fn count_outside_quotes(line: &[u8], wanted: u8) -> usize {
     count
 }
 
-/// Lines that are neither blank nor comments, before the delimiter is known: each up to its end outside quotes.
+/// Lines that are neither blank nor comments, each up to its line end outside quotes. The delimiter is not yet known.
 fn content_lines(text: &[u8], most: usize) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     let (mut start, mut is_quoted) = (0, false);

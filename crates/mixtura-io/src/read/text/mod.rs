@@ -1,4 +1,4 @@
-//! Reads delimited text: large chunks of whole lines, cut into pieces that are parsed side by side.
+//! Reads delimited text in large chunks of complete lines, split into pieces that are parsed in parallel.
 
 mod chunk;
 mod encoding;
@@ -25,19 +25,19 @@ use super::{Assembly, Header, Selection};
 use crate::opened::Opened;
 use crate::{Error, Input, Missing, Place, ReadOptions, Table};
 
-/// Most bytes of a record: more than any sensible table has, and few enough to hold in memory.
+/// Maximum size of a record in bytes: more than any sensible table needs, and small enough for memory.
 const LINE_LIMIT: usize = 64 << 20;
-/// Bytes of a piece of text: text and numbers stay in the cache while it is parsed.
+/// Size of a piece in bytes: its text and numbers stay in the cache while it is parsed.
 const PIECE_BYTES: usize = 1 << 17;
-/// Pieces that a chunk holds for each thread, so that none waits long for the last.
+/// Number of pieces per thread and chunk, so that no thread waits long for the last one.
 const PIECES_PER_THREAD: usize = 4;
 
 /// Reads a text.
 ///
-/// Columns without numbers are told by the beginning of the text, so that one pass is enough. If such a
-/// column turns out to have a number, its first bad cell is refused. Where all its cells so far are
-/// missing and missing cells are no reason to refuse a row, the text is read again with the column; a
-/// stream cannot be, and is refused.
+/// Non-numeric columns are detected at the beginning of the text, so that one pass is enough. If such a
+/// column turns out to contain a number, its first bad cell is an error. If all its values so far are
+/// missing and missing values are allowed, the text is read again with the column; for a stream, which
+/// cannot be read again, this is an error.
 pub(super) fn read(
     input: &Input,
     opened: Opened,
@@ -62,7 +62,7 @@ pub(super) fn read(
     }
 }
 
-/// The error for a byte that no text has, after `before` and some lines.
+/// The error for a NUL byte, after `before` and some lines.
 fn not_text(file: String, before: &[u8], n_lines: u64) -> Error {
     Error::NotText { file, line: n_lines + memchr_iter(b'\n', before).count() as u64 + 1 }
 }
@@ -71,20 +71,20 @@ fn not_text(file: String, before: &[u8], n_lines: u64) -> Error {
 struct TextReader {
     assembly: Assembly<f64>,
     plan: Plan,
-    /// Columns that are left out as long as they have no number, in ascending order.
+    /// Columns that are left out unless a number follows, in ascending order.
     watched: Vec<Watched>,
-    /// The column that had its first number after missing cells only.
+    /// The column whose first number came after missing values only.
     late: Option<usize>,
     /// Lines before the next piece.
     n_lines: u64,
-    /// Comments between the rows.
+    /// Number of comments between the rows.
     n_comments: u64,
-    /// A blank line after the last row, as long as no further row makes it an empty cell.
+    /// A blank line after the last row; it becomes an empty cell if another row follows.
     blank: Option<u64>,
 }
 
 impl TextReader {
-    /// Makes everything ready to read the rows; columns in `forced` are not left out.
+    /// Prepares for reading the rows; columns in `forced` are not left out.
     fn open(
         source: Source,
         file: &str,
@@ -99,7 +99,7 @@ impl TextReader {
         if !options.strict {
             watched = layout.without_numbers(&source, &selection, options, forced);
             if watched.len() == selection.data.len() && options.missing == Missing::Skip {
-                // Numbers may yet come in columns that have been empty so far.
+                // Columns that have been empty so far may still contain numbers.
                 watched.retain(|watched| watched.bad.is_some());
             }
             watched.sort_unstable_by_key(|watched| watched.column);
@@ -119,9 +119,9 @@ impl TextReader {
         Ok((Self { assembly, plan, watched, late: None, n_lines, n_comments: 0, blank: None }, body))
     }
 
-    /// Reads all rows. Quotes are looked for only from the chunk on that has the first of them.
+    /// Reads all rows. Quotes are handled only from the first chunk that contains one.
     ///
-    /// While a chunk is parsed, the rows of the one before are put in their place and the one after is read.
+    /// While a chunk is parsed, the rows of the previous chunk are stored and the next chunk is read.
     fn read(&mut self, mut body: Stream) -> Result<(), Error> {
         let n_pieces = PIECES_PER_THREAD * rayon::current_num_threads();
         let mut parsed: Vec<Result<Piece, Refused>> = Vec::new();
@@ -132,7 +132,7 @@ impl TextReader {
         while !chunk.bytes.is_empty() {
             if !self.plan.dialect.has_quotes && memchr(b'"', &chunk.bytes).is_some() {
                 self.plan.dialect.has_quotes = true;
-                // Where records end is another question now.
+                // Quotes change where records end.
                 let begun = std::mem::take(&mut chunk.bytes);
                 let n_lines = self.n_lines_after(&parsed);
                 chunk.fill(&begun, &mut body, 0, self.plan.dialect).map_err(|fault| self.failed(fault, n_lines))?;
@@ -147,7 +147,7 @@ impl TextReader {
                     (taken, next.fill(begun, &mut body, n_pieces * PIECE_BYTES, plan.dialect))
                 },
             );
-            // The earliest place in the file is reported: the chunk before, this one, the next.
+            // Report the earliest error in the file: previous chunk, this one, next one.
             taken?;
             parsed = pieces;
             if let Err(fault) = filled {
@@ -163,12 +163,12 @@ impl TextReader {
         if self.n_comments > 0 {
             let (file, n) = (&self.assembly.header.file, self.n_comments);
             let lines = if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
-            self.assembly.notices.push(format!("{file}: left out {lines} among the rows that begin with #"));
+            self.assembly.notices.push(format!("{file}: ignored {lines} between the rows that start with #"));
         }
         self.assembly.finish(options)
     }
 
-    /// Lines up to the end of pieces that are not taken yet.
+    /// Number of lines up to the end of the pieces that are not yet stored.
     fn n_lines_after(&self, parsed: &[Result<Piece, Refused>]) -> u64 {
         self.n_lines + parsed.iter().flatten().map(|piece| piece.n_lines).sum::<u64>()
     }
@@ -177,7 +177,7 @@ impl TextReader {
         pieces.into_iter().try_for_each(|piece| self.take(piece))
     }
 
-    /// Appends the rows of a piece, or says where in the file it was refused.
+    /// Appends the rows of a piece, or reports where in the file the error is.
     fn take(&mut self, piece: Result<Piece, Refused>) -> Result<(), Error> {
         let piece = piece.map_err(|refused| self.refusal(refused))?;
         if let Some(line) = self.blank.filter(|_| piece.n_rows > 0) {
@@ -193,7 +193,7 @@ impl TextReader {
     }
 
     fn refusal(&mut self, refused: Refused) -> Error {
-        // A blank line that a piece before ended with comes first.
+        // A blank line at the end of a previous piece comes first.
         match self.blank {
             Some(line) => self.refusal_at(line, Refused { row: 0, line: 0, reason: Reason::Blank }),
             None => self.refusal_at(self.n_lines + refused.line + 1, refused),

@@ -1,8 +1,8 @@
-//! Parses one cell of text as a finite number.
+//! Parses a text cell as a finite number.
 
 use super::super::cell::is_inexact_integer;
 
-/// Why a cell is no finite number.
+/// Why a cell is not a finite number.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(super) enum Refusal {
     Empty,
@@ -12,17 +12,17 @@ pub(super) enum Refusal {
     Text,
 }
 
-/// The decimal mark of a text; the other one is then no part of numbers.
+/// The decimal separator of a text; the other one is not allowed in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decimal {
     Point,
     Comma,
 }
 
-/// The double nearest to the number written in the cell; spaces around it do not matter.
+/// The double nearest to the number in the cell; surrounding white space is ignored.
 ///
-/// Whole numbers that their nearest double is not are refused: they are identifiers, and two of them
-/// could become one.
+/// Integers that no double represents exactly are rejected: they are probably identifiers, and two of
+/// them could become equal.
 pub(super) fn parse(cell: &[u8], decimal: Decimal) -> Result<f64, Refusal> {
     let cell = cell.trim_ascii();
     if cell.is_empty() {
@@ -37,14 +37,14 @@ pub(super) fn parse(cell: &[u8], decimal: Decimal) -> Result<f64, Refusal> {
     match parsed {
         Ok(value) if value.is_finite() && is_inexact_integer(cell, value) => Err(Refusal::Inexact),
         Ok(value) if value.is_finite() => Ok(value),
-        // The words for NaN and infinity have no digits; a number that overflowed has.
+        // The words for NaN and infinity have no digits; an overflowing number has.
         Ok(_) if cell.iter().any(u8::is_ascii_digit) => Err(Refusal::TooLarge),
         Ok(_) => Err(Refusal::NotFinite),
         Err(_) => Err(Refusal::Text),
     }
 }
 
-/// Whether a cell holds a number, if perhaps one that the rows cannot hold.
+/// Whether a cell contains a number, even one that the rows cannot represent.
 pub(super) fn is_number(cell: &[u8], decimal: Decimal) -> bool {
     matches!(parse(cell, decimal), Ok(_) | Err(Refusal::TooLarge | Refusal::Inexact))
 }

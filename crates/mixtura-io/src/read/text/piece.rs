@@ -1,4 +1,4 @@
-//! Parses a piece of text that holds whole records, without knowing where in the file it stands.
+//! Parses a piece of text that consists of complete records, independent of its position in the file.
 
 use std::borrow::Cow;
 
@@ -15,16 +15,16 @@ use super::record::{COMMENT, Delimiter, Dialect, without_line_end};
 use super::{Header, Selection};
 use crate::Missing;
 
-/// Longest piece of a cell that a message repeats.
+/// Maximum number of characters of a cell shown in a message.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Digits that a whole number may have and be a double for certain.
+/// Number of digits up to which every integer is a double.
 const EXACT_DIGITS: usize = 15;
 
-/// Bytes of a short number and its delimiter: how much memory to take at first.
+/// Size of a short number and its delimiter in bytes, for the initial allocation.
 const LIKELY_CELL_BYTES: usize = 12;
 
-/// What to do with the columns of every record.
+/// How to handle the columns of every record.
 #[derive(Clone)]
 pub(super) struct Plan {
     pub(super) dialect: Dialect,
@@ -36,14 +36,14 @@ pub(super) struct Plan {
     roles: Vec<Role>,
 }
 
-/// What is done with the cells of a column.
+/// How the cells of a column are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Parsed as a number.
     Number,
-    /// Left out, as long as it holds no number.
+    /// Left out unless it contains a number.
     Watched,
-    /// Passed over, or taken as a label.
+    /// Ignored, or used as a label.
     Other,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Piece {
     pub(super) blank: Option<u64>,
 }
 
-/// Why a piece was refused, and where in it.
+/// Why a piece was rejected, and where.
 #[derive(Debug, PartialEq)]
 pub(super) struct Refused {
     /// Row within the piece, from 0.
@@ -103,11 +103,11 @@ impl Plan {
         Self { dialect, decimal, missing: Missing::Refuse, data, weights, labels, roles }
     }
 
-    /// The same plan, with columns to watch and another way with missing cells.
+    /// The same plan, with columns to watch and a different handling of missing values.
     pub(super) fn watching(mut self, watched: &[Watched], missing: Missing) -> Self {
         for watched in watched {
             let role = &mut self.roles[watched.column];
-            // The column of weights is needed, whatever it holds.
+            // The weight column is required, whatever it contains.
             *role = if *role == Role::Number { Role::Number } else { Role::Watched };
         }
         Self { missing, ..self }
@@ -117,7 +117,7 @@ impl Plan {
         self.roles.len()
     }
 
-    /// Parses whole records.
+    /// Parses complete records.
     pub(super) fn parse(&self, text: &[u8]) -> Result<Piece, Refused> {
         let mut piece = Piece { values: Vec::with_capacity(text.len() / LIKELY_CELL_BYTES), ..Piece::default() };
         let mut numbers = vec![0.0; self.n_columns()];
@@ -153,8 +153,9 @@ impl Plan {
         Ok(piece)
     }
 
-    /// Parses a line in one sweep if every number stands flush between its delimiters, as nearly all
-    /// do; its length with its end. Anything else is left to [`push_cells`](Self::push_cells).
+    /// Parses a line in one pass if there is no white space around its numbers, which is nearly always the
+    /// case, and returns its length including the line end. Other lines are left to
+    /// [`push_cells`](Self::push_cells).
     fn parse_plain_line(&self, text: &[u8], delimiter: u8, numbers: &mut [f64], piece: &mut Piece) -> Option<usize> {
         if text.first() == Some(&COMMENT) {
             return None;
@@ -208,15 +209,15 @@ impl Plan {
         Some(at)
     }
 
-    /// Passes over a blank line; in a table of one column it is an empty cell if a row follows, unless
-    /// rows with empty cells are to be skipped: then it is no row at all.
+    /// Skips a blank line. In a table with one column it is an empty cell if a row follows, unless rows with
+    /// empty cells are to be skipped, in which case it does not count as a row.
     pub(super) fn pass_blank(&self, line: u64, piece: &mut Piece) {
         if self.n_columns() == 1 && self.missing == Missing::Refuse {
             piece.blank = piece.blank.or(Some(line));
         }
     }
 
-    /// Appends a record of any shape, or says why not.
+    /// Appends a record of any shape, or returns why it cannot be used.
     fn push_cells(&self, cells: &[Cow<[u8]>], n_found: usize, line: u64, piece: &mut Piece) -> Result<(), Refused> {
         let row = piece.n_rows;
         if let Some(line) = piece.blank {
@@ -253,7 +254,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The number in a cell; NaN if it is missing and that is no reason to refuse it.
+    /// The number in a cell; NaN if it is missing and missing values are allowed.
     fn number(&self, cell: &[u8]) -> Result<f64, Refusal> {
         match number::parse(cell, self.decimal) {
             Err(_) if self.missing == Missing::Skip && is_missing(cell) => Ok(f64::NAN),
@@ -261,8 +262,7 @@ impl Plan {
         }
     }
 
-    /// The label in a cell, if it has one: any text but none at all, or a word with which tables say
-    /// that there is none.
+    /// The label in a cell: any text except an empty one or a word for a missing value.
     fn label<'a>(&self, cell: &'a [u8]) -> Result<Option<&'a [u8]>, Refusal> {
         let cell = cell.trim_ascii();
         if self.missing == Missing::Skip && is_missing(cell) {
@@ -277,9 +277,9 @@ impl Plan {
     }
 }
 
-/// A cell as a message shows it.
+/// A cell as shown in a message.
 pub(super) fn shown(cell: &[u8]) -> String {
-    // Four bytes are as long as a character can be.
+    // A character has at most four bytes.
     let text = encoding::decode(&cell.trim_ascii()[..cell.trim_ascii().len().min(4 * SHOWN_CHARACTERS + 4)]);
     match text.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),

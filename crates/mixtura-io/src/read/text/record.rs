@@ -1,16 +1,16 @@
-//! Finds where records of text end and splits them into cells, with quotes, comments and any delimiter.
+//! Finds the ends of records and splits them into cells, with quotes, comments and any delimiter.
 //!
-//! Records are bounded before memory is taken for their cells, and lines are counted as editors
-//! count them; cells come out as the `csv` crate would split them.
+//! The length of a record is limited before memory is allocated for its cells. Lines are counted as in
+//! editors, and cells are split as by the `csv` crate.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter, memchr2, memchr3};
 
-/// With what a line begins that is not part of the table.
+/// First character of a comment.
 pub(super) const COMMENT: u8 = b'#';
 
-/// What stands between the cells of a record.
+/// The delimiter between the cells of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delimiter {
     /// One byte; two of them have an empty cell between them.
@@ -19,18 +19,18 @@ pub(super) enum Delimiter {
     Whitespace,
 }
 
-/// How a text is divided into records and cells.
+/// How a text is split into records and cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub(super) delimiter: Delimiter,
-    /// Whether quotes are looked for at all.
+    /// Whether quotes are handled at all.
     pub(super) has_quotes: bool,
     /// Whether a carriage return alone ends a line.
     pub(super) has_lone_carriage_returns: bool,
 }
 
 impl Dialect {
-    /// The length of the first record with its line end, if that is in the text.
+    /// The length of the first record including its line end, if the text contains it.
     pub(super) fn record_length(self, text: &[u8]) -> Option<usize> {
         match self.delimiter {
             Delimiter::Byte(delimiter) if self.has_quotes && text.first() != Some(&COMMENT) => {
@@ -51,7 +51,7 @@ impl Dialect {
     fn quoted_length(self, text: &[u8], delimiter: u8) -> Option<usize> {
         let mut at = 0;
         loop {
-            // A quote opens a cell only where the cell begins.
+            // A quote is special only at the start of a cell.
             if text.get(at) == Some(&b'"') {
                 at = closing_quote(text, at)? + 1;
             }
@@ -69,12 +69,12 @@ impl Dialect {
         }
     }
 
-    /// The place after the line end at `at`, if one stands there whole.
+    /// The position after the line end at `at`, if there is a complete one.
     fn after_line_end(self, text: &[u8], at: usize) -> Option<usize> {
         match &text[at..] {
             [b'\n', ..] => Some(at + 1),
             [b'\r', b'\n', ..] => Some(at + 2),
-            // Whether a line feed follows the last byte is not known.
+            // It is unknown whether a line feed follows the last byte.
             [b'\r', _, ..] if self.has_lone_carriage_returns => Some(at + 1),
             _ => None,
         }
@@ -85,7 +85,7 @@ impl Dialect {
         !self.is_blank(record) && record[0] != COMMENT
     }
 
-    /// Whether a record, without its line end, holds nothing.
+    /// Whether a record, without its line end, is blank.
     pub(super) fn is_blank(self, record: &[u8]) -> bool {
         match self.delimiter {
             Delimiter::Whitespace => record.trim_ascii().is_empty(),
@@ -93,7 +93,7 @@ impl Dialect {
         }
     }
 
-    /// Line ends within a text.
+    /// Number of line ends in a text.
     pub(super) fn count_lines(self, text: &[u8]) -> u64 {
         let n_feeds = memchr_iter(b'\n', text).count();
         if !self.has_lone_carriage_returns {
@@ -130,7 +130,7 @@ pub(super) fn without_line_end(record: &[u8]) -> &[u8] {
     record.strip_suffix(b"\r").unwrap_or(record)
 }
 
-/// The place of the quote that closes the one at `open`, if it and the byte after it are there.
+/// The position of the quote that closes the one at `open`, if it and the following byte are in the text.
 fn closing_quote(text: &[u8], open: usize) -> Option<usize> {
     let mut at = open + 1;
     loop {
@@ -174,16 +174,16 @@ fn split_at_whitespace<'a>(record: &'a [u8], has_quotes: bool, mut keep: impl Fn
     }
 }
 
-/// The cell that a quote opens, and the bytes up to its delimiter.
+/// The cell that starts with a quote, and the number of bytes up to its delimiter.
 ///
-/// A doubled quote stands for one; what follows the closing quote is part of the cell as it is.
+/// A doubled quote means one quote; text after the closing quote belongs to the cell unchanged.
 fn quoted_cell(text: &[u8], is_delimiter: impl Fn(u8) -> bool) -> (Cow<'_, [u8]>, usize) {
     let mut at = 1;
     let mut unescaped: Option<Vec<u8>> = None;
     let mut begun = 1;
     loop {
         let Some(quote) = memchr(b'"', &text[at..]).map(|place| at + place) else {
-            // Never closed: all of it is the cell.
+            // Never closed: the rest is the cell.
             let tail = &text[begun..];
             let cell = unescaped.map_or(Cow::Borrowed(tail), |head| Cow::Owned([&head, tail].concat()));
             return (cell, text.len());
@@ -264,7 +264,7 @@ mod tests {
             let mut rest = text.as_str();
             while !rest.is_empty() {
                 let length = dialect.record_length(rest.as_bytes());
-                // They differ in what an open quote at the end of a text does with its line end.
+                // They differ in how an unclosed quote at the end of a text treats the line end.
                 prop_assume!(length.is_some() || !rest.contains('"'));
                 let length = length.unwrap_or(rest.len());
                 let record = without_line_end(&rest.as_bytes()[..length]);

@@ -1,4 +1,4 @@
-//! Splits a text into its rows once more, with the cells as they stand, for someone who keeps them.
+//! Splits a text into its rows again, with unchanged cells, to copy them to the output.
 
 use super::chunk::Chunk;
 use super::encoding;
@@ -10,7 +10,7 @@ use super::{PIECE_BYTES, fault};
 use crate::opened::Opened;
 use crate::{Error, Input, ReadOptions};
 
-/// The rows of a text, one after another: those that [`read`](super::read) finds.
+/// Iterates over the rows of a text, the same ones that [`read`](super::read) finds.
 pub(crate) struct Records {
     file: String,
     names: Vec<String>,
@@ -18,10 +18,10 @@ pub(crate) struct Records {
     decimal: Decimal,
     body: Stream,
     chunk: Chunk,
-    /// Bytes of the chunk that were split already.
+    /// Bytes of the chunk that have been split.
     at: usize,
     n_rows: usize,
-    /// Lines before that place.
+    /// Number of lines before that position.
     n_lines: u64,
 }
 
@@ -44,12 +44,12 @@ impl Records {
         })
     }
 
-    /// The names of the columns; made up for a text without a header.
+    /// The names of the columns; generated if the text has no header.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Hands each cell of the next row to `take`, as UTF-8 and with decimal points; false if there is no further row.
+    /// Passes each cell of the next row to `take`, as UTF-8 and with decimal points; `false` if there are no more rows.
     pub(crate) fn next(&mut self, mut take: impl FnMut(&[u8])) -> Result<bool, Error> {
         loop {
             if self.at == self.chunk.n_whole {
@@ -75,7 +75,7 @@ impl Records {
                 return Err(Error::Ragged { file: self.file.clone(), row: self.n_rows, line, n_found, n_expected });
             }
             for cell in &cells {
-                // Where commas separate cells, a decimal comma would need quotes, and other readers.
+                // In comma-separated output, a decimal comma would need quotes and confuse other readers.
                 if self.decimal == Decimal::Comma && number::is_number(cell, self.decimal) {
                     take(
                         cell.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect::<Vec<_>>().as_slice(),

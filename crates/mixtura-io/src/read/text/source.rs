@@ -1,4 +1,4 @@
-//! Opens text: unpacks gzip and zstd, takes off a byte order mark and reads the beginning.
+//! Opens text: decompresses gzip and zstd, removes a byte order mark and reads the beginning.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
@@ -10,23 +10,23 @@ use super::{LINE_LIMIT, not_text};
 use crate::opened::{self, Content, Opened};
 use crate::{Error, Input};
 
-/// How much of a file is looked at to guess how it is written.
+/// Number of bytes examined to detect the layout.
 const PREFIX_BYTES: usize = 1 << 16;
-/// Lines that the beginning holds at least, however long they are, as long as they are not too long.
+/// Minimum number of lines examined, unless they exceed the maximum length.
 const PREFIX_LINES: usize = 8;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Text as it is read, its beginning already in memory.
+/// A reader of text.
 pub(super) type Stream = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
-/// Text, its beginning in memory.
+/// A text whose beginning is in memory.
 pub(super) struct Source {
-    /// Whole lines, or all there is.
+    /// Complete lines, or the whole text.
     pub(super) prefix: Vec<u8>,
-    /// Bytes of the prefix that are whole lines.
+    /// Number of bytes of the prefix that are complete lines.
     pub(super) n_whole: usize,
-    /// Whether the prefix is all there is.
+    /// Whether the prefix is the whole text.
     pub(super) is_whole: bool,
     rest: Box<dyn Read + Send>,
 }
@@ -40,9 +40,9 @@ impl Source {
         let (mut prefix, has_ended) = beginning(&mut rest).map_err(failed)?;
         if packing != Packing::None {
             let inside = match opened::content(&prefix) {
-                Content::Table(format) => Some(format!("in the format {}, packed", format.name())),
-                Content::Other(what) => Some(format!("{what}, packed once more")),
-                Content::Gzip | Content::Zstd => Some("packed twice".to_owned()),
+                Content::Table(format) => Some(format!("a compressed {} file", format.name())),
+                Content::Other(what) => Some(format!("{what}, compressed again")),
+                Content::Gzip | Content::Zstd => Some("compressed twice".to_owned()),
                 Content::Unknown => None,
             };
             if let Some(found) = inside {
@@ -67,7 +67,7 @@ impl Source {
         Ok(Self { prefix, n_whole, is_whole: has_ended, rest })
     }
 
-    /// The text from a place in its beginning on.
+    /// The text from a position in its beginning.
     pub(super) fn into_body(self, n_skipped: usize) -> Stream {
         let mut prefix = Cursor::new(self.prefix);
         prefix.set_position(n_skipped as u64);
@@ -75,7 +75,7 @@ impl Source {
     }
 }
 
-/// How a text is packed.
+/// How a text is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packing {
     None,
@@ -84,7 +84,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// Seen from the first bytes; a name that promises it is believed, so that a damaged file is told.
+    /// Detected from the first bytes. The extension counts too, so that a corrupt file is reported as such.
     fn of(input: &Input, beginning: &[u8]) -> Self {
         let is_named = |wanted: &str| match input {
             Input::Path(path) => path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted)),
@@ -109,7 +109,7 @@ impl Packing {
     }
 }
 
-/// Lines that are neither blank nor comments, however lines end.
+/// Number of lines that are neither blank nor comments, for any kind of line end.
 fn n_records(text: &[u8]) -> usize {
     let is_record = |line: &[u8]| line.trim_ascii().first().is_some_and(|&byte| byte != COMMENT);
     text.split(|&byte| byte == b'\n' || byte == b'\r').filter(|line| is_record(line)).count()
@@ -117,8 +117,8 @@ fn n_records(text: &[u8]) -> usize {
 
 /// The beginning of a text, and whether that is all of it.
 ///
-/// It is longer than usual if lines are, so that there are some rows to judge the columns by, or if it
-/// would end within quotes, perhaps in the first record. It ends early at a byte that no text has.
+/// It is extended if lines are long, so that there are enough rows to judge the columns, or if it would
+/// end within quotes. It ends early at a NUL byte.
 fn beginning(text: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
     let mut prefix = Vec::new();
     loop {

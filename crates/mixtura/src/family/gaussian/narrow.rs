@@ -1,5 +1,7 @@
 //! Rounds factors to single precision, with a bound on the error of the log-densities.
 
+use std::sync::OnceLock;
+
 use crate::kernels::{ErrorBound, ROUNDOFF};
 
 /// Sizes within which products of single-precision numbers neither overflow nor lose digits to underflow.
@@ -11,6 +13,8 @@ pub(super) struct Narrowed {
     pub(super) factors: Vec<f32>,
     pub(super) offsets: Vec<f32>,
     pub(super) constants: Vec<f32>,
+    /// Factors and offsets as wide registers use them, made when first asked for.
+    pub(super) groups: OnceLock<Vec<f32>>,
     /// γ·‖A‖ of each component.
     pub(super) slopes: Vec<f32>,
     pub(super) bound: ErrorBound,
@@ -42,6 +46,7 @@ impl Narrowed {
             factors: narrow(factors),
             offsets: narrow(offsets),
             constants: constants.iter().map(|constant| (constant - common) as f32).collect(),
+            groups: OnceLock::new(),
             slopes: slopes.iter().map(|slope| (gamma * slope) as f32).collect(),
             bound: ErrorBound {
                 slope: (gamma * slope) as f32,

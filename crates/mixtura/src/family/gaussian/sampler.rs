@@ -1,12 +1,12 @@
 //! Draws rows from Gaussian components with correlations.
 
-use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::matrix::{cholesky, packed};
 use super::not_positive_definite;
 use crate::Error;
 use crate::family::Sampler;
+use crate::random::Generator;
 
 /// Means and Cholesky factors: a row is μ + L z for standard normal z.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl GaussianSampler {
 }
 
 impl Sampler for GaussianSampler {
-    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
+    fn draw_into(&self, component: usize, generator: &mut Generator, out: &mut [f64]) {
         let factor = &self.factors[component.min(self.factors.len() - 1)];
         let means = &self.means[component * self.n_columns..];
         let normal: Vec<f64> = out.iter().map(|_| StandardNormal.sample(generator)).collect();

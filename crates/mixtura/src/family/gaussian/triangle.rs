@@ -2,7 +2,7 @@
 
 use super::matrix::packed;
 use crate::family::Weights;
-use crate::kernels::{DotProducts, InstructionSet, Lanes, Scale, Side};
+use crate::kernels::{DotProducts, InstructionSet, Lanes, OuterProduct, Scale, Side};
 
 /// Rows of a triangle updated at a time; the height of a tile of dot products.
 const STEP: usize = 4;
@@ -27,6 +27,10 @@ impl Triangle {
         let Self { strip, square } = self;
         let stride = square.len() / STEP;
         let n_blocks = rows.len() / stride;
+        if set.is_wide() {
+            let weights = weights.map(|Weights { blocks, stride }| Side { blocks, stride, first: 0, n: 1 });
+            return OuterProduct { blocks: rows, stride, weights, out: sums }.add(set);
+        }
         for first in (0..stride).step_by(STEP) {
             let n = STEP.min(stride - first);
             let left = match weights {

@@ -20,7 +20,7 @@ pub(super) fn neighbour_variances(centres: &[f64], unit: &[f64]) -> Vec<f64> {
     let sizes = vec![0.0; n_components];
     let neighbours = Neighbours::new(centres, unit, &sizes);
     let variance = |k: usize| {
-        let nearest = neighbours.least_square(k);
+        let nearest = neighbours.nearest_square(k);
         if nearest.is_finite() { nearest / (2.0 * n as f64) } else { 1.0 }
     };
     (0..n_components).into_par_iter().with_min_len(POINTS_AT_A_TIME).map(variance).collect()

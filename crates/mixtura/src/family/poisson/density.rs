@@ -1,4 +1,4 @@
-//! Evaluates log-densities of counts.
+//! Log-densities of counts.
 
 use std::f64::consts::{LOG2_E, TAU};
 
@@ -6,13 +6,13 @@ use super::Poisson;
 use crate::family::Family;
 use crate::kernels::{InstructionSet, LANES, Lanes, Linear, scalar_ln};
 
-/// Factorials up to here are looked up; beyond, Stirling's series has all digits.
+/// Factorials up to here are tabulated; beyond, Stirling's series is exact to rounding.
 const TABLE: usize = 256;
-/// Stands for the logarithm of a rate of 0: finite, so that a count of 0 costs nothing.
+/// Used as the logarithm of a rate of 0: finite, so that its product with a count of 0 is 0.
 const LOG2_OF_NOTHING: f64 = -1e300;
 
-/// log₂ λ and constants of all components: log₂ p(x) = base(x) + constant + Σ_d x_d log₂ λ_d, where
-/// the base −Σ_d log₂ x_d! is the same for all.
+/// log₂ λ and constants of all components: log₂ p(x) = base(x) + constant + Σ_d x_d log₂ λ_d, where the base −Σ_d log₂
+/// x_d! is the same for all components.
 #[derive(Debug)]
 pub struct PoissonPrepared {
     n_columns: usize,
@@ -53,12 +53,12 @@ impl PoissonPrepared {
     }
 
     fn log2_factorial(&self, count: f64) -> f64 {
-        // What is no count (past the last row) becomes 0, or as large as any.
+        // Lanes past the last row may not contain counts; the cast saturates.
         self.log2_factorials.get(count as usize).copied().unwrap_or_else(|| stirling(count) * LOG2_E)
     }
 }
 
-/// log₂ x! of the small counts.
+/// log₂ x! of small counts.
 fn log2_factorials() -> Vec<f64> {
     let mut ln = 0.0;
     let mut table = vec![0.0];
@@ -82,14 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_and_table_meet() {
+    fn series_and_table_agree() {
         let table = log2_factorials();
         for count in 30..TABLE {
             let (a, b) = (table[count], stirling(count as f64) * LOG2_E);
             assert!((a - b).abs() <= 1e-13 * a, "{count}: {a} and {b}");
         }
         assert!((table[5] - 120f64.log2()).abs() < 1e-14);
-        // ln 1000! to 15 digits, by any table of factorials.
+        // ln 1000! to 15 digits, from a table of factorials.
         assert!((stirling(1000.0) - 5_912.128_178_488_163).abs() < 1e-11);
     }
 }

@@ -1,15 +1,15 @@
-//! Is the Poisson family: independent counts in each column.
+//! The Poisson family: independent counts in each column.
 
 mod density;
 mod moments;
 
-use rand::Rng;
 use rand_distr::{Distribution, Poisson as PoissonDistribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::family::{CommonRows, Family, Fate, Floor, InstructionSet, Moments, Outcome, OwnRows, Sampler};
 use crate::kernels::Lanes;
+use crate::random::Generator;
 
 pub use density::PoissonPrepared;
 pub use moments::PoissonMoments;
@@ -23,17 +23,36 @@ pub use moments::PoissonMoments;
 /// let poisson = Poisson::new(2, vec![1.0, 4.0])?;
 /// assert_eq!((poisson.n_free_parameters(), poisson.spreads()), (2, vec![1.0, 2.0]));
 /// let model = Mixture::new(vec![1.0], poisson)?;
-/// let density = model.ln_densities(&Rows::from_slice(&[2.0, 0.0], 2)?, 0..1)?[0];
+/// let density = model.ln_densities(&Rows::from_slice(&[2.0, 0.0], 2)?)?[0];
 /// assert!((density - (-1.0 - 2.0f64.ln() - 4.0)).abs() < 1e-14);
 ///
 /// let error = model.score(&Rows::from_slice(&[2.0, 0.5], 2)?).unwrap_err();
 /// assert_eq!(error.to_string(), "row 1, column 2: value 0.5 is not a whole number of at least 0");
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`Poisson::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Poisson {
     n_columns: usize,
     rates: Vec<f64>,
+}
+
+/// The parameters as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "Poisson")]
+struct Unchecked {
+    n_columns: usize,
+    rates: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for Poisson {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, rates }: Unchecked) -> Result<Self, Error> {
+        Self::new(n_columns, rates)
+    }
 }
 
 impl Poisson {
@@ -50,7 +69,7 @@ impl Poisson {
         Ok(components)
     }
 
-    /// Rates of a component: the mean of each column.
+    /// The rates of a component: the mean of each column.
     pub fn rates(&self, component: usize) -> &[f64] {
         &self.rates[component * self.n_columns..][..self.n_columns]
     }
@@ -79,7 +98,7 @@ impl Family for Poisson {
         self.rates.len()
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         1.0
     }
 
@@ -165,9 +184,9 @@ impl Family for Poisson {
     }
 
     fn about(centres: &[f64], _unit: &[f64], floor: &Floor) -> Self {
-        let least = floor.least_rate.iter().cycle();
+        let least = floor.smallest_rate.iter().cycle();
         let rates = centres.iter().zip(least).map(|(centre, &least)| centre.max(least)).collect();
-        Self { n_columns: floor.least_rate.len(), rates }
+        Self { n_columns: floor.smallest_rate.len(), rates }
     }
 
     fn maximize(&self, moments: &PoissonMoments, fates: &[Fate], floor: &Floor) -> (Self, Vec<Outcome>) {
@@ -178,12 +197,12 @@ impl Family for Poisson {
             let estimated: Vec<f64> = match fate {
                 Fate::Keep => continue,
                 Fate::Reseed(row) => row.clone(),
-                // A component with any row at all has rates.
+                // Any row at all is enough to estimate the rates of a component.
                 Fate::Estimate | Fate::Blend { .. } => {
                     moments.sums(k).iter().map(|sum| sum / moments.weight(k)).collect()
                 }
             };
-            for ((rate, estimated), &least) in next.rates[k * n..].iter_mut().zip(estimated).zip(&floor.least_rate) {
+            for ((rate, estimated), &least) in next.rates[k * n..].iter_mut().zip(estimated).zip(&floor.smallest_rate) {
                 if estimated < least && *fate == Fate::Estimate {
                     outcomes[k] = Outcome::Clipped;
                 }
@@ -212,10 +231,10 @@ impl Family for Poisson {
 }
 
 impl Sampler for Poisson {
-    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
+    fn draw_into(&self, component: usize, generator: &mut Generator, out: &mut [f64]) {
         for (out, &rate) in out.iter_mut().zip(self.rates(component)) {
             *out = if rate < ALL_WHOLE {
-                // A rate of 0 has no distribution there, and draws nothing else but 0.
+                // A rate of 0 always gives 0.
                 PoissonDistribution::new(rate).map_or(0.0, |distribution| distribution.sample(generator))
             } else {
                 draw_large(rate, generator)
@@ -224,12 +243,12 @@ impl Sampler for Poisson {
     }
 }
 
-/// From here on, 2⁵³, every floating-point number is a whole number, and neighbours are 2 and more apart.
+/// From here on, 2⁵³, every floating-point number is an integer, and adjacent numbers differ by 2 or more.
 const ALL_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A draw for a rate of at least 2⁵³: the quantile λ + √λ·z + (z² − 1)/6 of a standard normal number z (Cornish and
-/// Fisher 1938). The next term, (z − z³)/(72√λ), is below 1e-7 for |z| < 9, where numbers are 2 and more apart.
-fn draw_large(rate: f64, generator: &mut impl Rng) -> f64 {
+/// Fisher 1938). The next term, (z − z³)/(72√λ), is below 1e-7 for |z| < 9, and adjacent numbers differ by 2 or more.
+fn draw_large(rate: f64, generator: &mut Generator) -> f64 {
     let z: f64 = StandardNormal.sample(generator);
     (rate + (rate.sqrt() * z + (z * z - 1.0) / 6.0)).round()
 }
@@ -239,8 +258,8 @@ mod tests {
     use super::*;
     use crate::Mixture;
 
-    /// Mean and variance of 20,000 draws in units of the rate's deviation, seed 5. Ten statements at 4.2 standard
-    /// errors each: α = 10 · 2.7e-5 < 0.001.
+    /// Mean and variance of 20,000 draws in units of the rate's standard deviation, seed 5. Ten statements at 4.2
+    /// standard errors each: α = 10 · 2.7e-5 < 0.001.
     #[test]
     fn rates_above_2e19_drew_zeros() {
         const N: usize = 20_000;
@@ -254,7 +273,8 @@ mod tests {
             assert!(mean.abs() < 4.2 / (N as f64).sqrt(), "{rate:e}: mean {mean}");
             assert!((variance - 1.0).abs() < 4.2 * (2.0 / N as f64).sqrt(), "{rate:e}: variance {variance}");
         }
-        // Beyond 2¹⁰⁶ the deviation is less than half the distance of two numbers: all draws are the rate.
+        // Beyond 2¹⁰⁶, the standard deviation is less than half the distance between adjacent numbers: all draws equal
+        // the rate.
         let model = Mixture::new(vec![1.0], Poisson::new(1, vec![1e100]).unwrap()).unwrap();
         assert!(model.sample(0..100, 5).unwrap().0.iter().all(|&x| x == 1e100));
     }

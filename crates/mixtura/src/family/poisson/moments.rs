@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::family::{CommonRows, Moments, OwnRows, weights_of};
 use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
 
-/// For each component Σw·x, then Σw.
+/// Σw·x and then Σw for each component.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PoissonMoments {
     n_columns: usize,
@@ -17,7 +17,7 @@ impl PoissonMoments {
         Self { n_columns, sums: vec![0.0; n_components * (n_columns + 1)] }
     }
 
-    /// Of rows with these rates.
+    /// The expected statistics of rows with these rates.
     pub(super) fn expected(n_columns: usize, rates: &[f64], weights: &[f64]) -> Self {
         let mut sums = Vec::with_capacity(weights.len() * (n_columns + 1));
         for (rates, &weight) in rates.chunks_exact(n_columns).zip(weights) {

@@ -1,4 +1,4 @@
-//! Sees rows as points about their mean, measures their distances from centres and labels them.
+//! Treats rows as points relative to their mean, computes their distances to centres, and labels them.
 
 use std::ops::{AddAssign, Mul, Range};
 
@@ -9,13 +9,13 @@ use crate::Error;
 use crate::kernels::{InstructionSet, LANES, Lanes};
 use crate::rows::Scalar;
 
-/// Rows that one thread takes at a time.
+/// Rows that a thread processes at a time.
 pub(super) const CHUNK: usize = 2048;
-/// Blocks that are brought together before the first is used: a vector that is read too soon after its numbers were
-/// written one by one waits for them.
+/// Blocks gathered before the first one is used: reading a vector too soon after its elements were written one by one
+/// stalls.
 const GROUP: usize = 8;
 
-/// The precision that rows are in, and that sums over them are rounded to.
+/// The precision of rows, and of sums over them.
 pub trait Real: Scalar + AddAssign + Mul<Output = Self> {
     /// Half the distance between 1 and the next number.
     const ROUNDOFF: f64;
@@ -43,7 +43,7 @@ impl Real for f32 {
     }
 }
 
-/// Rows less an offset, with weights. The difference is rounded to the precision of the data, as if it were stored.
+/// Rows minus an offset, with weights. The difference is rounded to the precision of the data, as if it were stored.
 #[derive(Debug, Clone)]
 pub struct Points<'a, T> {
     pub(super) values: &'a [T],
@@ -52,18 +52,18 @@ pub struct Points<'a, T> {
     pub(super) set: InstructionSet,
 }
 
-/// What [`Points::assign`] found.
+/// The result of [`Points::assign`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assigned {
-    /// How many labels were changed.
+    /// Number of labels changed.
     pub n_changed: usize,
-    /// Rows that are as near to another centre as to the nearest, as far as rounding can tell; in order. Their
-    /// labels were left as they were.
+    /// Rows that are, within rounding, equally near to another centre; in ascending order. Their labels were left
+    /// unchanged.
     pub tied: Vec<usize>,
 }
 
 impl<'a, T: Real> Points<'a, T> {
-    /// Rows, one after the other, what to subtract from each column, and a weight for each row (else all count 1).
+    /// `values` row by row, the offset to subtract from each column, and a weight for each row (by default 1).
     pub fn new(values: &'a [T], offset: &[T], weights: Option<&'a [T]>) -> Result<Self, Error> {
         if offset.is_empty() {
             return Err(Error::NoColumns);
@@ -80,6 +80,18 @@ impl<'a, T: Real> Points<'a, T> {
         Ok(points)
     }
 
+    /// Some of the points.
+    #[must_use]
+    pub fn rows(&self, range: Range<usize>) -> Self {
+        let values = &self.values[range.start * self.n_columns()..range.end * self.n_columns()];
+        Self {
+            values,
+            offset: self.offset.clone(),
+            weights: self.weights.map(|weights| &weights[range]),
+            set: self.set,
+        }
+    }
+
     /// N.
     pub fn n_rows(&self) -> usize {
         self.values.len() / self.n_columns()
@@ -90,23 +102,22 @@ impl<'a, T: Real> Points<'a, T> {
         self.offset.len()
     }
 
-    /// Refuses a list that has not one item for each row.
+    /// Rejects a list that does not have one item per row.
     pub(super) fn check_rows(&self, what: &'static str, n_found: usize) -> Result<(), Error> {
         let n_expected = self.n_rows();
         if n_found == n_expected { Ok(()) } else { Err(Error::Length { what, n_found, n_expected, of: "rows" }) }
     }
 
-    /// Refuses centres that have not D coordinates each.
+    /// Rejects centres that do not have D coordinates each.
     pub(super) fn check_centres(&self, n_values: usize, n_centres: usize) -> Result<(), Error> {
         let n_columns = self.n_columns();
         if n_values == n_centres * n_columns { Ok(()) } else { Err(Error::Ragged { n_values, n_columns }) }
     }
 
-    /// Squared distances from each of several centres, or from the closest so far where that is nearer: N numbers
-    /// for each centre.
+    /// Squared distances to each of several centres, or `closest` where that is smaller: N numbers for each centre.
     ///
-    /// They are max(0, ‖c‖² − 2x·c + ‖x‖²) in double precision, rounded to the precision of the data. Cost: D
-    /// multiply-adds a row and centre.
+    /// Computed as max(0, ‖c‖² − 2x·c + ‖x‖²) in double precision, rounded to the precision of the data. Cost: D
+    /// multiply-adds per row and centre.
     pub fn distances_into(&self, centres: &[f64], closest: Option<&[T]>, out: &mut [T]) -> Result<(), Error> {
         let (n_rows, n_columns) = (self.n_rows(), self.n_columns());
         closest.map_or(Ok(()), |closest| self.check_rows("closest distances", closest.len()))?;
@@ -146,12 +157,12 @@ impl<'a, T: Real> Points<'a, T> {
         Ok(())
     }
 
-    /// Labels each row with its nearest centre; of centres that are equally near, the first. Scores are
-    /// ‖c‖² − 2x·c with the given ‖c‖².
+    /// Labels each row with its nearest centre; of equally near centres, the first. Scores are ‖c‖² − 2x·c with the
+    /// given ‖c‖².
     ///
-    /// In any order of operations, fused or not, a score errs by less than e = (D + 2)·u·(‖x‖² + ‖c‖²) (Higham
-    /// 2002, section 3.1), where u is the roundoff of the data's precision. So where the two least scores are more
-    /// than 4e apart, two for ours and two for theirs, all agree on the label; the other rows are tied.
+    /// In any order of operations, fused or not, the error of a score is less than e = (D + 2)·u·(‖x‖² + ‖c‖²) (Higham
+    /// 2002, section 3.1), where u is the unit roundoff of the data's precision. If the two smallest scores are more
+    /// than 4e apart, two for our errors and two for theirs, all orders agree on the label; other rows are tied.
     pub fn assign(&self, centres: &[f64], norms: &[f64], labels: &mut [u32]) -> Result<Assigned, Error> {
         let n_columns = self.n_columns();
         self.check_rows("labels", labels.len())?;
@@ -196,13 +207,13 @@ impl<'a, T: Real> Points<'a, T> {
         &self.values[n * CHUNK * width..((n + 1) * CHUNK * width).min(self.values.len())]
     }
 
-    /// Memory for a group of blocks.
+    /// Buffer for a group of blocks.
     pub(super) fn blocks(&self) -> Vec<Lanes> {
         vec![Lanes::all(0.0); GROUP * self.n_columns()]
     }
 
-    /// Hands over rows of a chunk, 16 at a time: the number of the first and past the last of them among the picks,
-    /// and the block. What stands past the last row repeats it.
+    /// Passes on rows of a chunk, 16 at a time: their range among the picks, and the block. Lanes past the last row
+    /// repeat it.
     pub(super) fn for_blocks(
         &self,
         n: usize,

@@ -1,4 +1,4 @@
-//! Runs Lloyd's rounds and passes over rows whose label is certain to stay.
+//! Runs Lloyd's rounds, skipping rows whose label cannot change.
 
 use rayon::prelude::*;
 
@@ -11,39 +11,40 @@ use crate::kernels::Lanes;
 /// When the rounds end.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Rounds at most, the first, which gave the labels, included.
+    /// Maximum number of rounds, including the first, which gave the labels.
     pub n_rounds: usize,
-    /// The sum of squared distances by which centres move that counts as none.
+    /// Tolerance on the sum of squared distances by which centres move in a round.
     pub tolerance: f64,
 }
 
-/// Why [`Rounds::go`] came back.
+/// Why [`Rounds::go`] returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pause {
     /// The labels are final.
     Done,
-    /// These rows are as near to another centre as to the nearest, as far as rounding can tell. The labels are still
-    /// those that the centres are the means of: [`Rounds::settle`] is to be called next.
+    /// These rows are, within rounding, equally near to another centre. The labels still correspond to the current
+    /// centres; call [`Rounds::settle`] next.
     Tied(Vec<usize>),
-    /// A cluster is empty, or rounding may decide whether the centres have settled; the labels are of no use.
+    /// A cluster is empty, or rounding may decide whether the centres have settled; the labels must not be used.
     Uncertain,
-    /// Stopped by the caller.
+    /// Stopped by the caller; the rounds cannot be continued.
     Stopped,
 }
 
 /// Lloyd's rounds after the first, on rows in double precision.
 ///
-/// They end when no label changes, when the centres have moved by no more than the tolerance, or when there were
-/// enough; labels are then of the last centres.
+/// They end when no label changes, when the centres have moved by no more than the tolerance, or at the limit on
+/// rounds; the labels then belong to the last centres.
 ///
-/// A row's gap is how much farther its second nearest centre is than its own. While centres move, the gap shrinks by
-/// no more than the own centre's way and the longest of the others', so a row whose gap was larger than these
-/// together keeps its label and is not looked at (Hamerly 2010, with one number a row instead of two). Memory: 8
-/// bytes a row. Cost of a round: a comparison a row, and D·K multiply-adds a row that is looked at.
+/// The gap of a row is how much farther its second nearest centre is than its own. When centres move, the gap shrinks
+/// by at most the movement of its own centre plus the largest movement of the others, so a row with a larger gap keeps
+/// its label and is skipped (Hamerly 2010, with one number per row instead of two). Memory: 8 bytes per row. Cost of a
+/// round: one comparison per row, and D·K multiply-adds per row that is not skipped.
 ///
-/// Centres follow changes of labels by compensated sums, and so err by about one rounding. scikit-learn's plain sums
-/// of n points no longer than r err by no more than n·u·r (Higham 2002, section 4.2): a score by 4(n + 3)·u·r².
-/// Where the two least scores are no farther apart than both may err, the row is tied.
+/// Centres are updated with every change of a label by compensated sums, so their error is about one rounding. The
+/// error of scikit-learn's plain sums of n points of length at most r is at most n·u·r (Higham 2002, section 4.2), and
+/// that of a score 4(n + 3)·u·r². If the two smallest scores are no farther apart than both errors allow, the row is
+/// tied.
 pub struct Rounds {
     clusters: Clusters,
     centres: Vec<f64>,
@@ -52,14 +53,14 @@ pub struct Rounds {
     longest: f64,
     /// Difference of scores up to which rounding may decide.
     margin: f64,
-    /// For each row its gap when it was last looked at, plus the shrinkage of its label then.
+    /// For each row, its gap when it was last examined, plus the shrinkage of its label at that time.
     gaps: Vec<f64>,
-    /// For each label by how much gaps have shrunk in all rounds.
+    /// For each label, how much gaps have shrunk over all rounds.
     shrinkage: Vec<f64>,
     /// Rounds so far.
     round: usize,
     is_last: bool,
-    /// What the last sweep found, until it is applied.
+    /// The findings of the last sweep, until they are applied.
     changes: Vec<Change>,
 }
 
@@ -77,14 +78,24 @@ struct Swept {
 }
 
 impl Rounds {
-    /// Begins with the labels that `centres` gave.
-    pub fn new(points: &Points<'_, f64>, centres: &[f64], labels: &[u32]) -> Result<Self, Error> {
+    /// Begins with the labels that `centres` gave; returns [`Error::Interrupted`] once `is_stopped` returns true.
+    pub fn new(
+        points: &Points<'_, f64>,
+        centres: &[f64],
+        labels: &[u32],
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<Self, Error> {
         let n_columns = points.n_columns();
         let n_clusters = centres.len() / n_columns;
         points.check_rows("labels", labels.len())?;
         points.check_centres(centres.len(), n_clusters)?;
         let mut clusters = Clusters::new(n_clusters, n_columns);
-        labels.iter().enumerate().for_each(|(row, &label)| clusters.add(label, points, row));
+        for (n, chunk) in labels.chunks(CHUNK).enumerate() {
+            if is_stopped() {
+                return Err(Error::Interrupted);
+            }
+            chunk.iter().enumerate().for_each(|(row, &label)| clusters.add(label, points, n * CHUNK + row));
+        }
         Ok(Self {
             clusters,
             centres: centres.to_vec(),
@@ -99,23 +110,23 @@ impl Rounds {
         })
     }
 
-    /// Goes on until there is something to say.
+    /// Continues until there is something to report.
     pub fn go(
         &mut self,
         points: &Points<'_, f64>,
         labels: &mut [u32],
         limits: Limits,
-        is_stopped: impl Fn() -> bool,
+        is_stopped: impl Fn() -> bool + Sync,
     ) -> Result<Pause, Error> {
         points.check_rows("labels", labels.len())?;
         loop {
-            if is_stopped() {
-                return Ok(Pause::Stopped);
-            }
             let Some(has_settled) = self.move_centres(points, limits.tolerance) else { return Ok(Pause::Uncertain) };
             self.round += 1;
             self.is_last = has_settled || self.round >= limits.n_rounds;
-            let tied = self.sweep(points, labels);
+            let tied = self.sweep(points, labels, &is_stopped);
+            if is_stopped() {
+                return Ok(Pause::Stopped);
+            }
             if !tied.is_empty() {
                 return Ok(Pause::Tied(tied));
             }
@@ -125,7 +136,7 @@ impl Rounds {
         }
     }
 
-    /// Ends a round in which rows were tied, with the labels that these are to have; true if it was the last.
+    /// Ends a round in which rows were tied, with the labels chosen for them; returns whether it was the last round.
     pub fn settle(
         &mut self,
         points: &Points<'_, f64>,
@@ -140,7 +151,7 @@ impl Rounds {
         Ok(self.apply(points, labels))
     }
 
-    /// Changes labels; true if that was the last round.
+    /// Applies changes of labels; returns whether it was the last round.
     fn apply(&mut self, points: &Points<'_, f64>, labels: &mut [u32]) -> bool {
         let is_last = self.is_last || self.changes.is_empty();
         for Change { row, label } in self.changes.drain(..) {
@@ -151,8 +162,8 @@ impl Rounds {
         is_last
     }
 
-    /// Moves centres to the means of their clusters; tells whether they moved by no more than the tolerance, or
-    /// nothing if that is uncertain or a cluster is empty.
+    /// Moves centres to the means of their clusters. Returns whether they moved by no more than the tolerance, or
+    /// `None` if that is uncertain or a cluster is empty.
     fn move_centres(&mut self, points: &Points<'_, f64>, tolerance: f64) -> Option<bool> {
         let n_columns = points.n_columns();
         let count = self.clusters.greatest_count()? as f64;
@@ -167,20 +178,27 @@ impl Rounds {
             let others = ways[..k].iter().chain(&ways[k + 1..]);
             *shrinkage += ways[k] + others.copied().fold(0.0, f64::max);
         }
-        // Scores err by 4(n + 3)·u·r² for the centres and (D + 2)·u·2r² for the product; two of them in each of two
-        // computations.
+        // The error of a score is 4(n + 3)·u·r² from the centres and (D + 2)·u·2r² from the product; two scores in each
+        // of two computations.
         self.margin = 16.0 * (count + n_columns as f64 + 6.0) * f64::ROUNDOFF * self.longest;
-        // A centre of scikit-learn's errs by w = (n + 3)·u·r, a way by 2w, its square by 4w(way + w).
+        // The error of one of scikit-learn's centres is w = (n + 3)·u·r, that of a movement 2w, that of its square
+        // 4w(movement + w).
         let error = (count + 3.0) * f64::ROUNDOFF * self.longest.sqrt();
         let slack: f64 = ways.iter().map(|way| 4.0 * error * (way + error)).sum();
         let moved: f64 = ways.iter().map(|way| way * way).sum();
         ((moved - tolerance).abs() > 2.0 * slack).then_some(moved <= tolerance)
     }
 
-    /// Finds changes of labels, and tied rows.
-    fn sweep(&mut self, points: &Points<'_, f64>, labels: &[u32]) -> Vec<usize> {
-        // Squared distances l² − u² = (l − u)(l + u) ≥ (l − u)², so a gap of more than √margin is a certain one.
-        // Distances near 0 err by the root of their square's error, which is below the margin: once more for each.
+    /// Finds changes of labels and tied rows; incomplete if stopped.
+    fn sweep(
+        &mut self,
+        points: &Points<'_, f64>,
+        labels: &[u32],
+        is_stopped: &(impl Fn() -> bool + Sync),
+    ) -> Vec<usize> {
+        // Squared distances satisfy l² − u² = (l − u)(l + u) ≥ (l − u)², so a gap of more than √margin is certain. The
+        // error of a distance near 0 is the root of its square's error, which is below the margin: add it once for each
+        // distance.
         let least = 4.0 * self.margin.sqrt();
         let thresholds: Vec<f64> = self.shrinkage.iter().map(|shrinkage| shrinkage + least).collect();
         let mut gaps = std::mem::take(&mut self.gaps);
@@ -192,6 +210,9 @@ impl Rounds {
             .map_init(
                 || (points.blocks(), vec![0; CHUNK]),
                 |(blocks, picks), (n, (gaps, labels))| {
+                    if is_stopped() {
+                        return Swept::default();
+                    }
                     let mut n_picks = 0;
                     for (row, (gap, &label)) in gaps.iter().zip(labels).enumerate() {
                         picks[n_picks] = row;

@@ -1,14 +1,14 @@
-//! Compares 16 rows with all centres: the loops of k-means.
+//! Compares 16 rows with all centres: the inner loops of k-means.
 
 #![allow(clippy::inline_always, reason = "a kernel must become part of the function compiled for the instruction set")]
 
 use super::points::Real;
 use crate::kernels::{Arithmetic, Kernel, LANES, Lanes};
 
-/// Brings rows side by side, less an offset, rounded to the precision of the data; `picks` says which row goes to
+/// Gathers rows side by side, minus an offset, rounded to the precision of the data; `picks` says which row goes to
 /// which lane.
 ///
-/// No kernel on purpose: for AVX-512 the compiler makes scatters of these stores, which are slow.
+/// Intentionally not a kernel: with AVX-512, the compiler would turn these stores into scatters, which are slow.
 #[inline(never)]
 pub(super) fn gather<T: Real>(rows: &[T], offset: &[f64], picks: [usize; LANES], block: &mut [Lanes]) {
     let n_columns = offset.len();
@@ -40,7 +40,7 @@ impl Kernel for SquaredNorms<'_> {
     }
 }
 
-/// Squared distances max(0, ‖c‖² − 2x·c + ‖x‖²) of the rows of a block from one centre, or from the closest so far.
+/// Squared distances max(0, ‖c‖² − 2x·c + ‖x‖²) of the rows of a block to one centre, or the closest so far.
 pub(super) struct Distances<'a, T> {
     pub(super) block: &'a [Lanes],
     pub(super) centre: &'a [f64],
@@ -50,7 +50,7 @@ pub(super) struct Distances<'a, T> {
     pub(super) squares: Lanes,
     /// The closest so far.
     pub(super) closest: Lanes,
-    /// What is overwritten and returned.
+    /// Overwritten and returned.
     pub(super) rounded: [T; LANES],
 }
 
@@ -67,16 +67,16 @@ impl<T: Real> Kernel for Distances<'_, T> {
             let distance = (self.norm - 2.0 * product[lane]) + self.squares[lane];
             let distance = if distance > 0.0 { distance } else { 0.0 };
             let closest = self.closest[lane];
-            // The closest is a number of this precision already, so rounding after the comparison is the same.
+            // `closest` already has this precision, so rounding after the comparison gives the same result.
             self.rounded[lane] = T::round(if closest < distance { closest } else { distance });
         }
         self.rounded
     }
 }
 
-/// The two least of all centres' scores, and whose the least is, for each row of a block.
+/// For each row of a block, the two smallest scores among all centres, and the centre with the smallest.
 ///
-/// Cost: D multiply-adds a row and centre.
+/// Cost: D multiply-adds per row and centre.
 pub(super) struct TwoNearest<'a> {
     pub(super) block: &'a [Lanes],
     /// D numbers for each centre.
@@ -85,12 +85,12 @@ pub(super) struct TwoNearest<'a> {
     pub(super) norms: &'a [f64],
 }
 
-/// For each of 16 rows: scores are ‖c‖² − 2x·c; of equal ones the first centre is the nearest.
+/// For each of 16 rows: scores are ‖c‖² − 2x·c; of equal scores, the first centre is the nearest.
 pub(super) struct Nearest {
     pub(super) first: [f64; LANES],
     /// ∞ if there is only one centre.
     pub(super) second: [f64; LANES],
-    /// Number of the nearest centre, as a float so that it moves with the scores.
+    /// Number of the nearest centre, as a float so that it can be selected along with the scores.
     pub(super) label: [f64; LANES],
 }
 
@@ -105,7 +105,7 @@ impl Kernel for TwoNearest<'_> {
         let (pairs, rest) = self.norms.as_chunks::<2>();
         let mut k = 0;
         for norms in pairs {
-            // Two at a time: each column of the block is loaded once.
+            // Two at a time, so that each column of the block is loaded once.
             let centres = &self.centres[k * n..][..2 * n];
             let (mut product, mut other) = ([0.0; LANES], [0.0; LANES]);
             for (d, x) in self.block.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Adds up the points of each cluster: row after row as scikit-learn does, or so exactly that order does not matter.
+//! Sums the points of each cluster, either in row order like scikit-learn, or with compensation so that order does not
+//! matter.
 
 use rayon::prelude::*;
 
@@ -8,8 +9,8 @@ use crate::Error;
 impl<T: Real> Points<'_, T> {
     /// The weighted sum of each cluster's points, and its weight, in the precision of the data.
     ///
-    /// Every sum takes the rows in their order, one after the other, as scikit-learn does on one thread; so threads
-    /// share out the clusters, not the rows. Cost: D multiply-adds a row.
+    /// Every sum adds the rows in order, like scikit-learn on one thread; threads therefore divide the clusters, not
+    /// the rows, among themselves. Cost: D multiply-adds per row.
     pub fn sums_into(&self, labels: &[u32], sums: &mut [T], weights: &mut [T]) -> Result<(), Error> {
         let (n_columns, n_clusters) = (self.n_columns(), weights.len());
         self.check_rows("labels", labels.len())?;
@@ -35,8 +36,8 @@ impl<T: Real> Points<'_, T> {
     }
 }
 
-/// A sum whose rounding errors are summed beside it (Neumaier 1974): it errs by about one rounding, whatever its
-/// terms, their number and their order.
+/// A compensated sum (Neumaier 1974): its error is about one rounding, whatever the number, size and order of its
+/// terms.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Compensated {
     high: f64,
@@ -58,12 +59,12 @@ impl Compensated {
     }
 }
 
-/// Sums over clusters that follow every change of a label.
+/// Sums over clusters that are updated with every change of a label.
 pub(super) struct Clusters {
     n_columns: usize,
     sums: Vec<Compensated>,
     weights: Vec<Compensated>,
-    /// Rows of each cluster that weigh something.
+    /// Number of rows of positive weight in each cluster.
     counts: Vec<usize>,
 }
 
@@ -84,7 +85,7 @@ impl Clusters {
         self.change(k, points, row, weight);
     }
 
-    /// Takes a row from a cluster that it was added to.
+    /// Removes a row from its cluster.
     pub(super) fn remove(&mut self, k: u32, points: &Points<'_, f64>, row: usize) {
         let weight = points.weights.map_or(1.0, |weights| weights[row]);
         self.counts[k as usize] -= usize::from(weight > 0.0);
@@ -100,7 +101,7 @@ impl Clusters {
         }
     }
 
-    /// Rows of the fullest cluster; none if a cluster is empty.
+    /// Number of rows in the largest cluster; `None` if a cluster is empty.
     pub(super) fn greatest_count(&self) -> Option<usize> {
         if self.counts.contains(&0) { None } else { self.counts.iter().copied().max() }
     }

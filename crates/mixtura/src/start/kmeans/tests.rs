@@ -1,4 +1,4 @@
-//! Compares the loops of k-means with plain ones.
+//! Compares the loops of k-means with plain implementations.
 
 use proptest::prelude::*;
 use rand::distr::{Distribution, Uniform};
@@ -6,11 +6,10 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::{Limits, Pause, Points, Rounds};
-use crate::random::Generator;
 
-/// Rows about a few places, and as many of them as centres.
+/// Rows around a few places, and as many of them as centres.
 fn rows(seed: u64, n_rows: usize, n_columns: usize, n_clusters: usize) -> (Vec<f64>, Vec<f64>) {
-    let mut draw = Generator::seed_from_u64(seed);
+    let mut draw = rand::rngs::ChaCha8Rng::seed_from_u64(seed);
     let places: Vec<f64> = (0..5 * n_columns).map(|_| 3.0 * draw.sample::<f64, _>(StandardNormal)).collect();
     let which = Uniform::new(0, 5).expect("invariant: not empty");
     let mut values = Vec::with_capacity(n_rows * n_columns);
@@ -30,7 +29,7 @@ fn norms(centres: &[f64], n_columns: usize) -> Vec<f64> {
     centres.chunks_exact(n_columns).map(|centre| centre.iter().map(|c| c * c).sum()).collect()
 }
 
-/// The nearest centre of each row, by distances.
+/// The nearest centre of each row, computed from distances.
 fn nearest(values: &[f64], centres: &[f64], n_columns: usize) -> Vec<u32> {
     let label = |row: &[f64]| {
         let distances = centres.chunks_exact(n_columns).map(|centre| squared_distance(row, centre));
@@ -70,7 +69,7 @@ proptest! {
         for (k, centre) in centres.chunks_exact(n_columns).enumerate() {
             for (n, row) in values.chunks_exact(n_columns).enumerate() {
                 let plain = squared_distance(row, centre).min(squared_distance(row, &centres[..n_columns]));
-                // Each of the two norms and twice the product err by D + 2 roundings of what they are.
+                // The error of each of the two norms and of twice the product is D + 2 roundings.
                 let size: f64 = row.iter().chain(&centres).map(|x| x * x).sum();
                 prop_assert!((all[k * n_rows + n] - plain).abs() <= 4.0 * (n_columns as f64 + 2.0) * f64::EPSILON * size);
             }
@@ -87,7 +86,7 @@ proptest! {
         let mut labels = nearest(&values, &first, n_columns);
         let mut plain = labels.clone();
         let limits = Limits { n_rounds: 40, tolerance: 1e-4 };
-        let mut rounds = Rounds::new(&points, &first, &labels).unwrap();
+        let mut rounds = Rounds::new(&points, &first, &labels, || false).unwrap();
         let pause = rounds.go(&points, &mut labels, limits, || false).unwrap();
         let mut centres = first;
         let mut has_empty = false;
@@ -103,7 +102,7 @@ proptest! {
                 break;
             }
         }
-        // Only a cluster that runs empty is left to the plain rounds here.
+        // Only a cluster that becomes empty is left to the plain rounds here.
         prop_assert_eq!(pause, if has_empty { Pause::Uncertain } else { Pause::Done });
         if !has_empty {
             prop_assert_eq!(labels, plain);
@@ -150,7 +149,7 @@ fn sums_take_rows_in_their_order_on_any_number_of_threads() {
 }
 
 #[test]
-fn an_empty_cluster_is_uncertain_and_a_stop_is_heard() {
+fn an_empty_cluster_is_uncertain_and_a_stop_is_noticed() {
     let values = [0.0, 1.0, 10.0, 11.0];
     let points = Points::new(&values, &[0.0], None).unwrap();
     let limits = Limits { n_rounds: 10, tolerance: 0.0 };
@@ -159,22 +158,22 @@ fn an_empty_cluster_is_uncertain_and_a_stop_is_heard() {
         ([0.0, 10.0], [0, 0, 1, 1], true, Pause::Stopped),
         ([0.0, 10.0], [0, 0, 1, 1], false, Pause::Done),
     ] {
-        let mut rounds = Rounds::new(&points, &centres, &labels).unwrap();
+        let mut rounds = Rounds::new(&points, &centres, &labels, || false).unwrap();
         assert_eq!(rounds.go(&points, &mut labels, limits, || is_stopped).unwrap(), expected);
     }
 }
 
 #[test]
 fn a_tie_after_the_first_round_is_left_to_the_caller() {
-    // The means are −3 and 3, and the row at 0 is as near to both.
+    // The means are −3 and 3, and the row at 0 is equally near to both.
     let values = [-4.0, -5.0, 0.0, 3.0, 3.0];
     let points = Points::new(&values, &[0.0], None).unwrap();
     let limits = Limits { n_rounds: 10, tolerance: 0.0 };
     for (label, ends, expected) in [(0, true, [0, 0, 0, 1, 1]), (1, false, [0, 0, 1, 1, 1])] {
         let mut labels = [0, 0, 0, 1, 1];
-        let mut rounds = Rounds::new(&points, &[-4.0, 3.5], &labels).unwrap();
+        let mut rounds = Rounds::new(&points, &[-4.0, 3.5], &labels, || false).unwrap();
         assert_eq!(rounds.go(&points, &mut labels, limits, || false).unwrap(), Pause::Tied(vec![2]));
-        // Where nothing changes, the rounds end.
+        // If nothing changes, the rounds end.
         assert_eq!(rounds.settle(&points, &mut labels, &[2], &[label]).unwrap(), ends);
         if !ends {
             assert_eq!(rounds.go(&points, &mut labels, limits, || false).unwrap(), Pause::Done);
@@ -184,7 +183,7 @@ fn a_tie_after_the_first_round_is_left_to_the_caller() {
 }
 
 #[test]
-fn lists_of_other_lengths_are_refused() {
+fn lists_of_wrong_length_are_rejected() {
     let values = [0.0, 1.0, 2.0, 3.0];
     assert!(Points::<f64>::new(&[], &[0.0], None).is_err());
     assert!(Points::new(&values, &[], None).is_err());

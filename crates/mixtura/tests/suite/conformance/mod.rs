@@ -1,13 +1,14 @@
-//! Holds every family and structure to the same promises; `subjects.rs` has their plain twins.
+//! Runs the same checks on every family and structure; `subjects.rs` has the reference implementations.
 
 mod subjects;
 
 use mixtura::driver::{Quiet, SemResult};
 use mixtura::family::{Family, Fate, Floor, Moments};
-use mixtura::pass::{Assignment, Engine, Pass, Precision, Source, Tally, Threads};
+use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
+use mixtura::sweep::{Merge, Threads};
 use mixtura::{
-    Algorithm, DiagonalGaussian, Fit, FullGaussian, Mixture, Options, Poisson, Rows, SphericalGaussian, Start,
+    Algorithm, DiagonalGaussian, Fit, FullGaussian, Mixture, Options, Poisson, Rows, Source, SphericalGaussian, Start,
     TiedGaussian, fit,
 };
 
@@ -35,7 +36,7 @@ macro_rules! conformance {
 conformance! {
     full: FullGaussian, tied: TiedGaussian, diagonal: DiagonalGaussian, spherical: SphericalGaussian, poisson: Poisson;
     [
-        density_is_the_plain_one,
+        density_matches_the_reference,
         density_normalises,
         statistics_are_naive_sums,
         statistics_merge_in_any_grouping,
@@ -53,7 +54,7 @@ conformance! {
     ]
 }
 
-/// Rows of a mixture of three components in so many columns, and the mixture.
+/// Rows of a mixture of three components, and the mixture.
 fn rows_of<F: Subject>(n_rows: usize, n_columns: usize, seed: u64) -> (Rows<'static>, Mixture<F>) {
     let model = F::example(n_columns, seed);
     let (values, _) = model.sample(0..n_rows, seed).unwrap();
@@ -61,26 +62,24 @@ fn rows_of<F: Subject>(n_rows: usize, n_columns: usize, seed: u64) -> (Rows<'sta
 }
 
 fn fitted<F: Family>(rows: &Rows<'_>, start: &Start<F>, n_components: usize, options: &Options) -> Fit<F> {
-    fit(&Threads::new(rows).unwrap(), n_components, start, options, &Quiet).unwrap()
+    fit(&Source::of(rows).unwrap(), n_components, start, options, &Quiet).unwrap()
 }
 
-/// So many rounds without a floor.
+/// A fixed number of rounds without a floor.
 fn plain(rounds: u64) -> Options {
-    Options { rounds, tolerance: 0.0, regularization: 0.0, ..Options::default() }
+    crate::em().rounds(rounds).tolerance(0.0).regularization(0.0)
 }
 
-fn pass<F: Family>(engine: &Threads<'_, F>, model: &Mixture<F>, centre: &[f64]) -> Tally<F::Moments> {
-    let (model, centre) = (model.clone(), centre.to_vec());
-    engine
-        .run(&Pass { origin: None, model, centre, assignment: Assignment::Soft, precision: Precision::Double })
-        .unwrap()
+fn pass<F: Family>(source: &Source<Threads<'_>>, model: &Mixture<F>, centre: &[f64]) -> Tally<F::Moments> {
+    let pass = Pass::new(source, model.clone(), Assignment::Soft).unwrap();
+    source.sweep(&Pass { centre: centre.to_vec(), probe: Vec::new(), ..pass }).unwrap()
 }
 
-fn no_floor(rows: &Rows<'_>) -> Floor {
-    Floor::new(&mixtura::rows::Summary::of(rows).unwrap(), 0.0, 0.0)
+fn no_floor<F: Family>(rows: &Rows<'_>) -> Floor {
+    Floor::of::<F>(&mixtura::sweep::Summary::of(rows).unwrap(), 0.0, 0.0)
 }
 
-/// Plain posteriors of all rows, and the mean log-likelihood.
+/// Reference posteriors of all rows, and the mean log-likelihood.
 fn posteriors<F: Subject>(rows: &Rows<'_>, model: &Mixture<F>) -> (Vec<Vec<f64>>, f64) {
     let mut total = 0.0;
     let posterior = |n: usize| {
@@ -109,17 +108,17 @@ pub(crate) fn assert_parameters_close<F: Family>([a, b]: &[Mixture<F>; 2], toler
     }
 }
 
-fn density_is_the_plain_one<F: Subject>() {
+fn density_matches_the_reference<F: Subject>() {
     for n_columns in [1, 2, 3, 7, 12] {
         let (rows, model) = rows_of::<F>(300, n_columns, 5);
         let (expected, likelihood) = posteriors(&rows, &model);
-        let found = model.posteriors(&rows, 0..300).unwrap();
+        let found = model.posteriors_in(&rows, 0..300).unwrap();
         for (found, expected) in found.iter().zip(expected.concat()) {
             assert!((found - expected).abs() < 1e-11, "{found} and {expected}");
         }
         let score = model.score(&rows).unwrap();
-        assert_close(score.mean_log_likelihood, likelihood, 1e-12, 1.0);
-        let mean = model.ln_densities(&rows, 0..300).unwrap().iter().sum::<f64>() / 300.0;
+        assert_close(score.mean_ln_likelihood, likelihood, 1e-12, 1.0);
+        let mean = model.ln_densities_in(&rows, 0..300).unwrap().iter().sum::<f64>() / 300.0;
         assert_close(mean, likelihood, 1e-12, 1.0);
     }
 }
@@ -128,14 +127,12 @@ fn density_normalises<F: Subject>() {
     for n_columns in [1, 2] {
         let model = F::example(n_columns, 3);
         let (points, volume) = F::grid(&model);
-        let n_points = points.len();
         let grid: Vec<f64> = if n_columns == 1 {
             points
         } else {
             points.iter().flat_map(|&x| points.iter().flat_map(move |&y| [x, y])).collect()
         };
-        let n_rows = n_points.pow(n_columns as u32);
-        let densities = model.ln_densities(&Rows::from_vec(grid, n_columns).unwrap(), 0..n_rows).unwrap();
+        let densities = model.ln_densities(&Rows::from_vec(grid, n_columns).unwrap()).unwrap();
         let mass: f64 = densities.iter().map(|ln| ln.exp()).sum::<f64>() * volume.powf(n_columns as f64);
         assert!((mass - 1.0).abs() < 1e-9, "{n_columns} columns: {mass}");
     }
@@ -156,14 +153,14 @@ fn statistics_are_naive_sums<F: Subject>() {
 
 fn statistics_merge_in_any_grouping<F: Subject>() {
     let (rows, model) = rows_of::<F>(5000, 3, 13);
-    let whole = Threads::<F>::new(&rows).unwrap();
+    let whole = Source::of(&rows).unwrap();
     let centre = whole.summary().centre.clone();
     let expected = pass(&whole, &model, &centre);
     let parts: Vec<Tally<F::Moments>> = [0..17, 17..1600, 1600..1601, 1601..5000]
         .into_iter()
         .map(|range| {
             let rows = rows.gather(&range.collect::<Vec<_>>());
-            pass(&Threads::<F>::new(&rows).unwrap(), &model, &centre)
+            pass(&Source::of(&rows).unwrap(), &model, &centre)
         })
         .collect();
     let merged = |order: [usize; 4]| {
@@ -171,7 +168,7 @@ fn statistics_merge_in_any_grouping<F: Subject>() {
         order[1..].iter().for_each(|&part| total.merge(&parts[part]));
         total
     };
-    let floor = no_floor(&rows);
+    let floor = no_floor::<F>(&rows);
     let estimate = |moments: &F::Moments| model.components.maximize(moments, &vec![Fate::Estimate; 3], &floor).0;
     let of = |moments: &F::Moments| Mixture { weights: model.weights.clone(), components: estimate(moments) };
     let all = of(&expected.moments);
@@ -180,13 +177,13 @@ fn statistics_merge_in_any_grouping<F: Subject>() {
         assert_close(total.ln_likelihood, expected.ln_likelihood, 1e-12, 0.0);
         assert_parameters_close(&[of(&total.moments), all.clone()], 1e-11);
     }
-    // Averages of statistics are sums with factors, about whatever centres they were taken.
+    // Averages of statistics are weighted sums, whatever centres the statistics are relative to.
     let elsewhere: Vec<f64> = centre.iter().map(|c| if F::CENTRED { c + 3.0 } else { *c }).collect();
     let mut average = parts[0].moments.clone();
     average.scale(0.5);
     for part in 1..4 {
         let rows = rows.gather(&[0..17, 17..1600, 1600..1601, 1601..5000][part].clone().collect::<Vec<_>>());
-        let tally = pass(&Threads::<F>::new(&rows).unwrap(), &model, &elsewhere);
+        let tally = pass(&Source::of(&rows).unwrap(), &model, &elsewhere);
         average.add_scaled(&tally.moments, 0.5);
     }
     assert_parameters_close(&[of(&average), all], 1e-10);
@@ -202,7 +199,7 @@ fn weighted_rows_are_repeated_rows<F: Subject>() {
     let repeated = rows.gather(&repeated);
     let weighted = rows.clone().with_weights(counts.iter().map(|&count| count as f64).collect::<Vec<_>>()).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Cem] {
-        let options = Options { algorithm, ..plain(3) };
+        let options = plain(3).algorithm(algorithm);
         let a = fitted(&repeated, &Start::Model(model.clone()), 3, &options);
         let b = fitted(&weighted, &Start::Model(model.clone()), 3, &options);
         assert_close(a.mean_ln_likelihood, b.mean_ln_likelihood, 1e-11, 1.0);
@@ -210,7 +207,7 @@ fn weighted_rows_are_repeated_rows<F: Subject>() {
     }
 }
 
-/// The expected complete-data log-likelihood falls whichever way the estimate is moved a little.
+/// The expected complete-data log-likelihood falls if the estimate is perturbed in any direction.
 fn estimate_is_a_maximum<F: Subject>() {
     for n_columns in [1, 3] {
         let (rows, model) = rows_of::<F>(600, n_columns, 23);
@@ -232,14 +229,13 @@ fn estimate_is_a_maximum<F: Subject>() {
     }
 }
 
-/// 20,000 draws in one column, in cells of at least 100 expected draws, by Pearson's χ². Beyond
-/// f + 5.5·√(2f) + 20 for f degrees of freedom it lies with probability α < 0.0001.
+/// 20,000 draws in one column, in cells of at least 100 expected draws, by Pearson's χ². With f degrees of freedom, it
+/// exceeds f + 5.5·√(2f) + 20 with probability α < 0.0001.
 fn samples_match_the_density<F: Subject>() {
     const N: usize = 20_000;
     let model = F::example(1, 29);
     let (points, volume) = F::grid(&model);
-    let n_points = points.len();
-    let densities = model.ln_densities(&Rows::from_vec(points.clone(), 1).unwrap(), 0..n_points).unwrap();
+    let densities = model.ln_densities(&Rows::from_vec(points.clone(), 1).unwrap()).unwrap();
     let (mut values, _) = model.sample(0..N, 41).unwrap();
     values.sort_by(f64::total_cmp);
     let (mut chi2, mut freedom, mut expected, mut drawn) = (0.0, -1.0, 0.0, 0);
@@ -276,11 +272,11 @@ fn parameters_read_back_to_the_same_bits<F: Subject>() {
 fn em_is_monotone<F: Subject>() {
     for seed in 0..6 {
         let (rows, _) = rows_of::<F>(900, 1 + seed as usize, seed);
-        let options = Options { seed, ..plain(0) };
+        let options = plain(0).seed(seed);
         let mut last = f64::NEG_INFINITY;
         let initial = fitted::<F>(&rows, &Start::Random, 3, &options).model;
         for rounds in 0..25 {
-            let fit = fitted(&rows, &Start::Model(initial.clone()), 3, &Options { rounds, ..options.clone() });
+            let fit = fitted(&rows, &Start::Model(initial.clone()), 3, &options.clone().rounds(rounds));
             if fit.events.iter().any(|event| event.kind.is_repair()) {
                 break;
             }
@@ -297,12 +293,12 @@ fn sem_update_is_the_complete_data_maximum<F: Subject>() {
         let (rows, model) = rows_of::<F>(2500, 4, 37);
         let (posteriors, _) = posteriors(&rows, &model);
         let labels: Vec<usize> = match algorithm {
-            Algorithm::Cem => model.labels(&rows, 0..2500).unwrap().iter().map(|&label| label as usize).collect(),
+            Algorithm::Cem => model.labels_in(&rows, 0..2500).unwrap().iter().map(|&label| label as usize).collect(),
             _ => labels(&posteriors, Address { seed, restart: 0, round: 0, purpose: Purpose::Label }),
         };
         let one_hot: Vec<Vec<f64>> =
             labels.iter().map(|&label| (0..3).map(|k| f64::from(u8::from(k == label))).collect()).collect();
-        let options = Options { algorithm, seed, result: SemResult::Last, ..plain(1) };
+        let options = plain(1).algorithm(algorithm).seed(seed).result(SemResult::Last);
         let found = fitted(&rows, &Start::Model(model), 3, &options);
         assert_parameters_close(&[found.model, F::maximum(&rows, &one_hot)], 1e-10);
     }
@@ -322,14 +318,12 @@ fn draws_are_those_of_double_precision<F: Subject>() {
 
 #[track_caller]
 fn assert_draws_are_the_same<F: Family>(rows: &Rows<'_>, model: &Mixture<F>) {
-    let engine = Threads::<F>::new(rows).unwrap();
+    let source = Source::of(rows).unwrap();
     for seed in 0..4 {
         let address = Address { seed, restart: 0, round: 1, purpose: Purpose::Label };
         let draw = |precision| {
-            let (model, centre) = (model.clone(), engine.summary().centre.clone());
-            engine
-                .run(&Pass { origin: None, model, centre, assignment: Assignment::Sampled(address), precision })
-                .unwrap()
+            let pass = Pass::new(&source, model.clone(), Assignment::Sampled(address)).unwrap();
+            source.sweep(&Pass { precision, ..pass }).unwrap()
         };
         let (narrow, wide) = (draw(Precision::Certified), draw(Precision::Double));
         assert_eq!(narrow.moments, wide.moments, "{} columns, seed {seed}", rows.n_columns());
@@ -340,7 +334,7 @@ fn assert_draws_are_the_same<F: Family>(rows: &Rows<'_>, model: &Mixture<F>) {
 fn threads_change_no_bit<F: Subject>() {
     let (rows, _) = rows_of::<F>(9011, 3, 43);
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
-        let options = Options { algorithm, restarts: 2, seed: 6, ..plain(8) };
+        let options = plain(8).algorithm(algorithm).restarts(2).seed(6);
         let run = |n_threads| {
             let fit = on_threads(n_threads, || fitted::<F>(&rows, &Start::KmeansPlusPlus, 3, &options));
             serde_json::to_string(&fit).unwrap()
@@ -352,7 +346,7 @@ fn threads_change_no_bit<F: Subject>() {
     }
 }
 
-/// For families that have components of mapped rows: they are found from mapped rows.
+/// For families with components of mapped rows: fitting mapped rows gives the mapped components.
 fn shifts_and_scales_change_nothing<F: Subject>() {
     let (rows, model) = rows_of::<F>(1200, 2, 47);
     let (offset, scale) = ([-7e6, -7e6], [1e-5, 1e-5]);
@@ -366,12 +360,12 @@ fn shifts_and_scales_change_nothing<F: Subject>() {
     let start = Mixture { weights: model.weights, components: mapped };
     let b = fitted(&mapped_rows, &Start::Model(start), 3, &plain(5)).model;
     let back = Mixture { components: b.components.unmapped(&offset, &scale).unwrap(), ..b };
-    // Values of size 70 with steps of 1e-14 hold 9 digits of deviations of 1e-5.
+    // Values of magnitude 70 with steps of 1e-14 represent deviations of 1e-5 to 9 digits.
     assert_parameters_close(&[a, back], 1e-6);
 }
 
-/// One component a million deviations from the others: its covariance, or the common one, is what the
-/// plain version finds about the means themselves.
+/// One component is a million standard deviations from the others. Its covariance, or the shared one, agrees with the
+/// reference, which centres rows on the means themselves.
 fn components_far_away_keep_their_digits<F: Subject>() {
     const FAR: f64 = 3e6;
     if !F::CENTRED {
@@ -401,13 +395,13 @@ fn components_far_away_keep_their_digits<F: Subject>() {
     }
 }
 
-/// More components than there are clusters, most rows the same: something will run empty or narrow.
+/// More components than clusters, and most rows are equal, so some component becomes empty or narrow.
 fn degenerate_components_are_repaired<F: Subject>() {
     let values: Vec<f64> = (0..400).flat_map(|n| if n < 380 { [3.0, 1.0] } else { [f64::from(n % 5), 8.0] }).collect();
     let rows = Rows::from_vec(values, 2).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
         for regularization in [1e-9, 0.0] {
-            let options = Options { algorithm, regularization, ..plain(40) };
+            let options = plain(40).algorithm(algorithm).regularization(regularization);
             let fit = fitted::<F>(&rows, &Start::Random, 5, &options);
             assert!(fit.mean_ln_likelihood.is_finite(), "{algorithm:?}");
             fit.model.components.check().unwrap();

@@ -1,4 +1,4 @@
-//! Gives every family a plain twin: density and maximum by the textbook, one number at a time.
+//! A reference implementation for every family: textbook density and maximum, one number at a time.
 
 use std::f64::consts::TAU;
 
@@ -7,15 +7,15 @@ use mixtura::{DiagonalGaussian, FullGaussian, Mixture, Poisson, Rows, SphericalG
 
 use crate::reference;
 
-/// A family with its plain twin.
+/// A family with its reference implementation.
 pub(super) trait Subject: Family {
-    /// A mixture of three components that run into each other.
+    /// A mixture of three overlapping components.
     fn example(n_columns: usize, seed: u64) -> Mixture<Self>;
     /// ln p(x | θ_k).
     fn ln_density(&self, component: usize, row: &[f64]) -> f64;
-    /// Weights and components that maximise the likelihood of rows with such memberships.
+    /// Weights and components that maximise the likelihood of rows with given memberships.
     fn maximum(rows: &Rows<'_>, memberships: &[Vec<f64>]) -> Mixture<Self>;
-    /// The same mixture with one parameter moved by a share.
+    /// The same mixture with one parameter changed by a fraction of itself.
     fn moved(model: &Mixture<Self>, direction: usize, share: f64) -> Mixture<Self> {
         let parameters = model.components.parameters();
         let mut moved: Vec<Vec<f64>> = parameters.iter().map(|values| values.to_vec()).collect();
@@ -32,7 +32,7 @@ pub(super) trait Subject: Family {
     }
 }
 
-/// Numbers in [0, 1), the same for the same seed.
+/// Pseudo-random numbers in [0, 1); the same seed gives the same numbers.
 fn numbers(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
     move || {
@@ -64,7 +64,7 @@ fn example_covariance(n: usize, seed: u64) -> Vec<f64> {
     covariance
 }
 
-/// Weight, mean and covariance of rows with such memberships in a component.
+/// Weight, mean and covariance of the rows with given memberships in a component.
 fn moments(rows: &Rows<'_>, memberships: &[Vec<f64>], component: usize) -> (f64, Vec<f64>, Vec<f64>) {
     let one: Vec<Vec<f64>> = memberships.iter().map(|row| vec![row[component]]).collect();
     let weight = one.iter().map(|row| row[0]).sum();
@@ -114,7 +114,7 @@ impl Subject for FullGaussian {
     }
 }
 
-/// Moves a mean, or an entry of a symmetric matrix and its twin.
+/// Moves a mean, or an entry of a symmetric matrix together with its transpose.
 fn move_one(means: &mut [f64], matrices: &mut [f64], n: usize, direction: usize, share: f64) {
     let sign = if direction.is_multiple_of(7) { -1.0 } else { 1.0 };
     if direction.is_multiple_of(2) {

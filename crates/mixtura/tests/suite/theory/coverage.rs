@@ -1,13 +1,12 @@
-//! Draws many updates of SEM from fixed models and counts how often the theorems' statements hold.
+//! Draws many updates of SEM from fixed models, and counts how often the theorems' statements hold.
 
 use mixtura::driver::SemResult;
-use mixtura::pass::Threads;
 use mixtura::theory::Proximity;
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Start, fit_rows};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
-use crate::{artificial, rounds};
+use crate::{artificial, fit_rows, rounds};
 
-/// How often the differences of one kind stayed within a multiple of something, for each statement.
+/// How often the differences of one kind stayed within a given limit, for each statement.
 struct Count {
     within: Vec<u32>,
 }
@@ -23,7 +22,7 @@ impl Count {
         }
     }
 
-    /// Least, mean and greatest share over the statements.
+    /// Smallest, mean and largest share over the statements.
     fn shares(&self, n_draws: u32) -> [f64; 3] {
         let share = |n: u32| f64::from(n) / f64::from(n_draws);
         let (least, most) = (self.within.iter().min().unwrap(), self.within.iter().max().unwrap());
@@ -40,14 +39,14 @@ fn parameters(model: &Mixture<FullGaussian>) -> [Vec<f64>; 3] {
 }
 
 struct Coverage {
-    /// For weights, means and covariances: within the bound, one and two typical deviations.
+    /// For weights, means and covariances: within the bound, and within one and two typical deviations.
     counts: [[Count; 3]; 3],
     n_draws: u32,
 }
 
-/// Draws SEM's update of a model again and again.
+/// Repeatedly draws SEM's update of a model.
 fn coverage(rows: &Rows<'_>, model: &Mixture<FullGaussian>, delta: f64, n_draws: u32) -> Coverage {
-    let proximity = Proximity::measure(&Threads::new(rows).unwrap(), model).unwrap();
+    let proximity = Proximity::measure(&Source::of(rows).unwrap(), model).unwrap();
     let bounds = proximity.bounds(delta).unwrap();
     assert!(bounds.valid.iter().all(|valid| *valid));
     let typical = proximity.typical();
@@ -56,8 +55,7 @@ fn coverage(rows: &Rows<'_>, model: &Mixture<FullGaussian>, delta: f64, n_draws:
     let em = parameters(&proximity.update);
     let mut counts = [0, 1, 2].map(|kind| [0; 3].map(|_: u32| Count::new(em[kind].len())));
     for seed in 0..u64::from(n_draws) {
-        let options =
-            Options { algorithm: Algorithm::Sem, result: SemResult::Last, regularization: 0.0, seed, ..rounds(1) };
+        let options = rounds(1).algorithm(Algorithm::Sem).result(SemResult::Last).regularization(0.0).seed(seed);
         let sem = fit_rows(rows, model.n_components(), &Start::Model(model.clone()), &options).unwrap();
         assert!(sem.events.is_empty());
         for (kind, sem) in parameters(&sem.model).iter().enumerate() {
@@ -71,13 +69,13 @@ fn coverage(rows: &Rows<'_>, model: &Mixture<FullGaussian>, delta: f64, n_draws:
     Coverage { counts, n_draws }
 }
 
-/// Each statement holds at least as often as promised: over n draws the share of those that hold is at
-/// least 1 − δ less 3.9 standard deviations of a share (α = 0.00005 for each of fewer than 20 statements,
-/// so less than 0.001 in all). As a control that the count can fail: within one and two typical deviations
-/// lie 68.3 % and 95.4 % of the draws, in the mean over statements to within 2 %, because the update is only
-/// nearly normal (counts are whole numbers, with a standard deviation of about 20).
+/// Each statement holds at least as often as guaranteed: over n draws, the share of draws for which it holds is at
+/// least 1 − δ minus 3.9 standard deviations of a share (α = 0.00005 for each of fewer than 20 statements, so less than
+/// 0.001 in total). As a control that the count can fail: 68.3 % and 95.4 % of the draws lie within one and two typical
+/// deviations, averaged over statements and to within 2 %, because the update is only approximately normal (counts are
+/// integers with a standard deviation of about 20).
 #[test]
-fn statements_hold_as_often_as_promised_and_typical_deviations_as_often_as_normal_ones() {
+fn bounds_hold_as_often_as_guaranteed_and_typical_deviations_are_those_of_a_normal_distribution() {
     const DRAWS: u32 = 2000;
     println!("| model | parameters | promised | held, worst statement | within 1 typical deviation | within 2 |");
     for (name, n_columns, n_components, seed) in

@@ -1,14 +1,13 @@
-//! Checks the theorems: their quantities against plain sums, their formulas by hand, their promises by draws.
+//! Checks the theorems: their quantities against plain sums, their formulas by hand, their guarantees by draws.
 
 mod coverage;
 
-use mixtura::pass::{Engine, Threads};
 use mixtura::theory::{Proximity, lambda_weight, least_weight};
-use mixtura::{DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, TiedGaussian};
+use mixtura::{DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, Source, TiedGaussian};
 
 use crate::{artificial, assert_close, reference};
 
-/// The quantities as the paper writes them, one row after the other.
+/// The quantities as written in the paper, row by row.
 struct Plain {
     responsibility: Vec<f64>,
     doubt: Vec<f64>,
@@ -47,11 +46,11 @@ fn assert_all_close(found: &[f64], expected: &[f64], tolerance: f64) {
 }
 
 fn measure(rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Proximity<FullGaussian> {
-    Proximity::measure(&Threads::new(rows).unwrap(), model).unwrap()
+    Proximity::measure(&Source::of(rows).unwrap(), model).unwrap()
 }
 
 #[test]
-fn quantities_are_the_sums_of_the_paper() {
+fn quantities_are_the_sums_in_the_paper() {
     for (n_rows, n_columns, n_components) in [(2500, 1, 2), (1500, 3, 4), (1025, 7, 3), (700, 12, 1)] {
         let (rows, model) = artificial(n_rows, n_columns, n_components, 7);
         let found = measure(&rows, &model);
@@ -111,11 +110,11 @@ fn a_case_worked_out_by_hand() {
     }
 }
 
-/// The same with few rows: m = 60, L = 10, so r = 90 and λ_w = √(1/3). Now τ = √30 = 5.48 is just above
-/// Δ·√(2eL)/e = 5.43 but ρ = √10 < 10.85: the variance has the second case, 2Δ²L/((1 − λ_w)r) + (that of the
-/// mean)². And with m = 20 there is no bound: λ_w = 1.
+/// The same with few rows: m = 60, L = 10, so r = 90 and λ_w = √(1/3). Now τ = √30 = 5.48 is just above Δ·√(2eL)/e =
+/// 5.43, but ρ = √10 < 10.85: the second case applies to the variance, 2Δ²L/((1 − λ_w)r) + (that of the mean)². With m
+/// = 20 there is no bound: λ_w = 1.
 #[test]
-fn few_rows_have_the_other_case_and_then_none() {
+fn with_few_rows_the_second_case_applies_and_then_there_is_no_bound() {
     let of = |m: i32| {
         let values: Vec<f64> = (0..3 * m).map(|n| f64::from(n % 3) - 1.0).collect();
         let rows = Rows::from_vec(values, 1).unwrap();
@@ -134,7 +133,7 @@ fn few_rows_have_the_other_case_and_then_none() {
 }
 
 #[test]
-fn all_at_once_and_the_papers_distance_divide_the_failure_among_their_statements() {
+fn simultaneous_bounds_divide_delta_among_their_statements() {
     let (rows, model) = artificial(4000, 3, 2, 11);
     let found = measure(&rows, &model);
     assert_eq!(found.n_statements(), 2 * (1 + 3 + 6));
@@ -154,9 +153,9 @@ fn all_at_once_and_the_papers_distance_divide_the_failure_among_their_statements
     }
 }
 
-/// The demand is where the bound meets what is asked: with as many rows as it says, the bound holds just so.
+/// The demand is the number of rows at which the bound equals the requested accuracy.
 #[test]
-fn demands_are_met_by_as_many_rows() {
+fn demanded_rows_reach_the_requested_accuracy() {
     let (rows, model) = artificial(5000, 4, 3, 5);
     let found = measure(&rows, &model);
     let (delta, share) = (1e-3, 0.02);
@@ -185,11 +184,11 @@ fn demands_are_met_by_as_many_rows() {
 #[test]
 fn other_families_have_weights_and_means_only() {
     let (rows, model) = artificial(3000, 3, 2, 3);
-    let posteriors_of = |model: &Mixture<DiagonalGaussian>| model.posteriors(&rows, 0..3000).unwrap();
+    let posteriors_of = |model: &Mixture<DiagonalGaussian>| model.posteriors_in(&rows, 0..3000).unwrap();
     let means = model.components.mean(0).iter().chain(model.components.mean(1)).copied().collect::<Vec<_>>();
     let diagonal =
         Mixture::new(vec![0.4, 0.6], DiagonalGaussian::new(3, means.clone(), vec![20.0; 6]).unwrap()).unwrap();
-    let found = Proximity::measure(&Threads::new(&rows).unwrap(), &diagonal).unwrap();
+    let found = Proximity::measure(&Source::of(&rows).unwrap(), &diagonal).unwrap();
     let posteriors: Vec<Vec<f64>> = posteriors_of(&diagonal).chunks(2).map(<[f64]>::to_vec).collect();
     let update = reference::maximum(&rows, &posteriors);
     let update_means: Vec<f64> = (0..2).flat_map(|k| update.components.mean(k).to_vec()).collect();
@@ -200,13 +199,13 @@ fn other_families_have_weights_and_means_only() {
     let mut identity = vec![0.0; 9];
     (0..3).for_each(|d| identity[d * 4] = 20.0);
     let tied = Mixture::new(vec![0.4, 0.6], TiedGaussian::new(3, means, identity).unwrap()).unwrap();
-    // The same densities as above, so the same quantities.
-    assert_all_close(&Proximity::measure(&Threads::new(&rows).unwrap(), &tied).unwrap().tau, &expected.tau, 1e-9);
+    // The same densities as above, and therefore the same quantities.
+    assert_all_close(&Proximity::measure(&Source::of(&rows).unwrap(), &tied).unwrap().tau, &expected.tau, 1e-9);
 
     let counts: Vec<f64> = (0..2000).map(|n| f64::from(n % 7 + n % 3)).collect();
     let counts = Rows::from_vec(counts, 1).unwrap();
     let poisson = Mixture::new(vec![0.5, 0.5], Poisson::new(1, vec![2.0, 6.0]).unwrap()).unwrap();
-    let found = Proximity::measure(&Threads::new(&counts).unwrap(), &poisson).unwrap();
+    let found = Proximity::measure(&Source::of(&counts).unwrap(), &poisson).unwrap();
     assert!(found.bounds(0.01).unwrap().mean[0] > found.typical().mean[0]);
 }
 
@@ -241,10 +240,10 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn weighted_rows_are_refused_and_components_without_rows_have_no_bound() {
+fn weighted_rows_are_rejected_and_components_without_rows_have_no_bound() {
     let (rows, model) = artificial(500, 2, 2, 19);
     let weighted = rows.gather(&(0..500).collect::<Vec<_>>()).with_weights(vec![2.0; 500]).unwrap();
-    let engine = Threads::<FullGaussian>::new(&weighted).unwrap();
+    let engine = Source::of(&weighted).unwrap();
     assert_eq!(Proximity::measure(&engine, &model).unwrap_err(), Error::Weighted { what: "bounds" });
     assert!(engine.n_chunks() > 0);
 
@@ -259,7 +258,7 @@ fn weighted_rows_are_refused_and_components_without_rows_have_no_bound() {
     assert_eq!(found.demand(0.1, 0.1).unwrap().weight[1], f64::INFINITY);
 }
 
-/// Columns that hold one value vary by nothing, and are within nothing.
+/// Constant columns do not vary, so their bounds are 0.
 #[test]
 fn constant_columns_have_bounds_of_zero() {
     let values: Vec<f64> = (0..4000).flat_map(|n| [f64::from(n % 17), 3.0]).collect();

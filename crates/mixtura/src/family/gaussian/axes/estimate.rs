@@ -11,7 +11,7 @@ pub(super) fn about<A: Axes>(centres: &[f64], unit: &[f64], floor: &Floor) -> Ax
     let ridges = averages::<A>(n, |d| floor.ridge[d]);
     let widths = averages::<A>(n, |d| unit[d] * unit[d]);
     let each = |(mean, variance): (&[f64], f64)| -> Vec<f64> {
-        let least = least::<A>(&floor.least_about(mean));
+        let least = least::<A>(&floor.smallest_deviation_at(mean));
         widths
             .iter()
             .zip(&ridges)
@@ -42,7 +42,7 @@ pub(super) fn is_on_floor<A: Axes>(components: &AxisGaussian<A>, floor: &Floor, 
     /// A clipped variance is the floor but for rounding.
     const CLOSE: f64 = 1.0 + 1e-9;
     let is_at = |k: usize| {
-        let least = least::<A>(&floor.least_about(components.mean(k)));
+        let least = least::<A>(&floor.smallest_deviation_at(components.mean(k)));
         columns.iter().any(|&d| {
             let least = least[d.min(least.len() - 1)];
             least > 0.0 && components.variance(k, d) <= CLOSE * least
@@ -99,14 +99,14 @@ fn estimate<A: Axes>(
     let weight = moments.weight(component);
     let shift: Vec<f64> = moments.first(component).iter().map(|sum| sum / weight).collect();
     let mean: Vec<f64> = moments.centre(component).iter().zip(&shift).map(|(centre, shift)| centre + shift).collect();
-    let deviations = floor.least_about(&mean);
+    let deviations = floor.smallest_deviation_at(&mean);
     let squares: Vec<f64> = moments.second(component).iter().map(|sum| sum / weight / n_shared).collect();
     let shifts = averages::<A>(n, |d| shift[d] * shift[d]);
     let ridges = averages::<A>(n, |d| floor.ridge[d]);
     let mut variances: Vec<f64> =
         squares.iter().zip(&shifts).zip(&ridges).map(|((square, shift), ridge)| square - shift + ridge).collect();
     if let Some(n_rows) = blend {
-        let share = (n_rows / previous.least_rows()).min(1.0);
+        let share = (n_rows / previous.fewest_rows()).min(1.0);
         for (variance, old) in variances.iter_mut().zip(previous.variances(component)) {
             *variance = share * *variance + (1.0 - share) * old;
         }

@@ -7,7 +7,6 @@ mod moments;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +16,7 @@ use crate::family::{
     CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Outcome, OwnRows, Sampler,
 };
 use crate::kernels::Lanes;
+use crate::random::Generator;
 
 pub use density::AxisPrepared;
 pub use moments::{AxisMoments, AxisScratch};
@@ -73,14 +73,33 @@ pub type SphericalGaussian = AxisGaussian<AllColumns>;
 /// assert_eq!(error.to_string(), "component 0: variance 0 is not a positive number");
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`AxisGaussian::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", try_from = "Unchecked")]
 pub struct AxisGaussian<A: Axes> {
     n_columns: usize,
     means: Vec<f64>,
     variances: Vec<f64>,
     #[serde(skip)]
     axes: PhantomData<A>,
+}
+
+/// The parameters as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "AxisGaussian")]
+struct Unchecked {
+    n_columns: usize,
+    means: Vec<f64>,
+    variances: Vec<f64>,
+}
+
+impl<A: Axes> TryFrom<Unchecked> for AxisGaussian<A> {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, means, variances }: Unchecked) -> Result<Self, Error> {
+        Self::new(n_columns, means, variances)
+    }
 }
 
 impl<A: Axes> AxisGaussian<A> {
@@ -155,7 +174,7 @@ impl<A: Axes> Family for AxisGaussian<A> {
         self.means.len() + self.variances.len()
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         2.0
     }
 
@@ -289,7 +308,7 @@ impl<A: Axes> Family for AxisGaussian<A> {
 }
 
 impl<A: Axes> Sampler for AxisGaussian<A> {
-    fn draw_into(&self, component: usize, generator: &mut impl Rng, out: &mut [f64]) {
+    fn draw_into(&self, component: usize, generator: &mut Generator, out: &mut [f64]) {
         for (d, (out, mean)) in out.iter_mut().zip(self.mean(component)).enumerate() {
             let normal: f64 = StandardNormal.sample(generator);
             *out = mean + self.variance(component, d).sqrt() * normal;

@@ -10,7 +10,9 @@ use super::super::{ln_constant, not_positive_definite};
 use super::{FullGaussian, FullScratch};
 use crate::Error;
 use crate::family::{Family, Near};
-use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes, Whiten, WhitenNear, scalar_ln};
+use crate::kernels::{
+    ErrorBound, InstructionSet, Lanes, NarrowLanes, Whiten, WhitenGroups, WhitenNear, grouped, scalar_ln,
+};
 
 /// Whitening factors and constants of all components.
 ///
@@ -21,6 +23,8 @@ pub struct FullPrepared {
     factors: Vec<f64>,
     offsets: Vec<f64>,
     constants: Vec<f64>,
+    /// Factors and offsets of each run of components as wide registers use them, made when first asked for.
+    groups: OnceLock<Vec<f64>>,
     placement: Placement,
     /// (i, j ≤ i) in packed order, of the D columns and the column of ones.
     pairs: Vec<(u32, u32)>,
@@ -37,6 +41,7 @@ impl FullPrepared {
             factors: Vec::with_capacity(components.n_components() * n * (n + 1) / 2),
             offsets: Vec::with_capacity(components.n_components() * n),
             constants: Vec::with_capacity(components.n_components()),
+            groups: OnceLock::new(),
             placement: Placement::new(&components.means, centre, |k, d| components.covariance(k)[d * n + d]),
             pairs: (0..=n as u32).flat_map(|i| (0..=i).map(move |j| (i, j))).collect(),
             narrow: OnceLock::new(),
@@ -114,8 +119,30 @@ impl FullPrepared {
         out: &mut [Lanes],
     ) {
         for run in self.placement.runs() {
-            self.whiten(set, block, run.clone(), scratch, &mut out[run]);
+            if !set.is_wide() {
+                self.whiten(set, block, run.clone(), scratch, &mut out[run]);
+                continue;
+            }
+            let size = self.n_columns + packed(self.n_columns, 0);
+            let parameters = &self.groups()[run.start * size..run.end * size];
+            let block = self.taken_about(run.start, block, scratch);
+            set.run_wide(WhitenGroups {
+                block,
+                parameters,
+                constants: &self.constants[run.clone()],
+                out: &mut out[run],
+            });
         }
+    }
+
+    fn groups(&self) -> &[f64] {
+        self.groups.get_or_init(|| {
+            let of_run = |run: Range<usize>| {
+                let (factors, offsets, _) = self.parameters(run);
+                grouped(self.n_columns, factors, offsets)
+            };
+            self.placement.runs().flat_map(of_run).collect()
+        })
     }
 
     /// Log-densities of components that are all near, or of one.

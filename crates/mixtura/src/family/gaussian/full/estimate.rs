@@ -15,7 +15,7 @@ pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> FullGaussia
     let mut covariances = vec![0.0; centres.len() * n];
     let each = centres.chunks_exact(n).zip(neighbour_variances(centres, unit));
     for (covariance, (mean, variance)) in covariances.chunks_exact_mut(n * n).zip(each) {
-        for (d, least) in floor.least_variances(mean).into_iter().enumerate() {
+        for (d, least) in floor.smallest_variances_at(mean).into_iter().enumerate() {
             covariance[d * n + d] = (variance * unit[d] * unit[d]).max(least);
         }
     }
@@ -26,7 +26,7 @@ pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> FullGaussia
 pub(super) fn is_on_floor(components: &FullGaussian, floor: &Floor, columns: &[usize]) -> Vec<bool> {
     let n = components.n_columns;
     for_components(components.n_components(), n, |k| {
-        is_at_floor(components.covariance(k), n, &floor.least_about(components.mean(k)), columns)
+        is_at_floor(components.covariance(k), n, &floor.smallest_deviation_at(components.mean(k)), columns)
     })
 }
 
@@ -90,13 +90,13 @@ fn estimate(
         covariance[i * n + i] += floor.ridge[i];
     }
     if let Some(n_rows) = blend {
-        let least = previous.least_rows();
+        let least = previous.fewest_rows();
         let share = (n_rows / least).min(1.0);
         for (entry, old) in covariance.iter_mut().zip(previous.covariance(component)) {
             *entry = share * *entry + (1.0 - share) * old;
         }
     }
-    let least = floor.least_about(&mean);
+    let least = floor.smallest_deviation_at(&mean);
     let recentred = widen_where_digits_are_lost(&mut covariance, &shift, &least, &floor.scale);
     let clipped = raise_to_floor(&mut covariance, n, &least);
     // A pivot within rounding of zero is no variance.

@@ -30,11 +30,31 @@ pub use moments::{FullMoments, FullScratch};
 /// assert_eq!(error.to_string(), "component 0: covariance not positive definite at pivot 1 (value -1e0)");
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`FullGaussian::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct FullGaussian {
     n_columns: usize,
     means: Vec<f64>,
     covariances: Vec<f64>,
+}
+
+/// The parameters as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "FullGaussian")]
+struct Unchecked {
+    n_columns: usize,
+    means: Vec<f64>,
+    covariances: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for FullGaussian {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, means, covariances }: Unchecked) -> Result<Self, Error> {
+        Self::new(n_columns, means, covariances)
+    }
 }
 
 impl FullGaussian {
@@ -85,7 +105,7 @@ impl Family for FullGaussian {
         self.n_components() * (self.n_columns + self.n_columns * (self.n_columns + 1) / 2)
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         (self.n_columns + 1) as f64
     }
 

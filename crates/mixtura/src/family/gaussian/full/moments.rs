@@ -7,7 +7,7 @@ use super::super::placement::shift_rows;
 use super::super::triangle::Triangle;
 use super::{FullGaussian, FullPrepared};
 use crate::family::{CommonRows, Moments, OwnRows, Weights};
-use crate::kernels::{DotProducts, InstructionSet, Lanes, Products, Side};
+use crate::kernels::{DotProducts, InstructionSet, Lanes, OuterProducts, Products, Side};
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
 const PAIRS_AT_A_TIME: usize = 6;
@@ -154,6 +154,9 @@ impl FullMoments {
         let stride = prepared.n_columns() + 1;
         let size = packed(stride, 0);
         let n_blocks = blocks.len() / stride;
+        if set.is_wide() {
+            return OuterProducts { blocks, stride, weights: run, out: &mut self.packed[run.first * size..] }.add(set);
+        }
         let mut done = 0;
         for pairs in prepared.pairs().chunks(PAIRS_AT_A_TIME) {
             let products = &mut scratch.products[..pairs.len() * n_blocks];

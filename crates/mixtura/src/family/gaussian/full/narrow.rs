@@ -2,11 +2,15 @@
 
 use super::super::narrow::Narrowed;
 use crate::family::Near;
-use crate::kernels::{InstructionSet, NarrowLanes, Whiten, WhitenNear};
+use crate::kernels::{InstructionSet, NarrowLanes, Whiten, WhitenGroups, WhitenNear, grouped};
 
 impl Narrowed {
     pub(super) fn joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
         let Self { factors, offsets, constants, .. } = self;
+        if set.is_wide() {
+            let parameters = self.groups.get_or_init(|| grouped(block.len(), factors, offsets));
+            return set.run_wide(WhitenGroups { block, parameters, constants, out });
+        }
         set.run(Whiten { block, factors, offsets, constants, out });
     }
 

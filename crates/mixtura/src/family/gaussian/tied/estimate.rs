@@ -24,17 +24,17 @@ pub(super) fn about(centres: &[f64], unit: &[f64], floor: &Floor) -> TiedGaussia
 /// The least deviations of a covariance that components of these means (K·D numbers) share: their mean square,
 /// by the share of the rows that each has, because so much does the rounding of a mean count in the covariance.
 fn least_about_all(means: &[f64], shares: &[f64], floor: &Floor) -> Vec<f64> {
-    let n = floor.least.len();
+    let n = floor.smallest_deviation.len();
     let mut squares = vec![0.0; n];
     for (mean, share) in means.chunks_exact(n).zip(shares) {
-        for (square, least) in squares.iter_mut().zip(floor.least_about(mean)) {
+        for (square, least) in squares.iter_mut().zip(floor.smallest_deviation_at(mean)) {
             *square += share * least * least;
         }
     }
     // Without a limit that binds, the floor to the bit.
     squares
         .iter()
-        .zip(&floor.least)
+        .zip(&floor.smallest_deviation)
         .map(|(square, least)| if *square > 1.001 * least * least { square.sqrt() } else { *least })
         .collect()
 }
@@ -43,7 +43,7 @@ fn least_about_all(means: &[f64], shares: &[f64], floor: &Floor) -> Vec<f64> {
 /// mixing weights are not known here, and the floor of all is what binds where no limit does.
 pub(super) fn is_on_floor(components: &TiedGaussian, floor: &Floor, columns: &[usize]) -> Vec<bool> {
     let n = components.n_columns;
-    vec![is_at_floor(&components.covariance, n, &floor.least, columns); components.means.len() / n]
+    vec![is_at_floor(&components.covariance, n, &floor.smallest_deviation, columns); components.means.len() / n]
 }
 
 /// The update of every mean, where its fate lets it, and of the covariance they share.

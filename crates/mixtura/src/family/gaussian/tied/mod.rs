@@ -25,11 +25,31 @@ pub use moments::{TiedMoments, TiedScratch};
 /// assert_eq!(tied.spreads(), [2.0, 3.0, 2.0, 3.0]);
 /// # Ok::<(), mixtura::Error>(())
 /// ```
+///
+/// Deserializing applies the checks of [`TiedGaussian::new`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct TiedGaussian {
     n_columns: usize,
     means: Vec<f64>,
     covariance: Vec<f64>,
+}
+
+/// The parameters as deserialized.
+#[derive(Deserialize)]
+#[serde(rename = "TiedGaussian")]
+struct Unchecked {
+    n_columns: usize,
+    means: Vec<f64>,
+    covariance: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for TiedGaussian {
+    type Error = Error;
+
+    fn try_from(Unchecked { n_columns, means, covariance }: Unchecked) -> Result<Self, Error> {
+        Self::new(n_columns, means, covariance)
+    }
 }
 
 impl TiedGaussian {
@@ -83,7 +103,7 @@ impl Family for TiedGaussian {
         self.means.len() + self.n_columns * (self.n_columns + 1) / 2
     }
 
-    fn least_rows(&self) -> f64 {
+    fn fewest_rows(&self) -> f64 {
         1.0
     }
 

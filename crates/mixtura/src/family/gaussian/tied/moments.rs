@@ -7,7 +7,7 @@ use super::super::placement::shift_rows;
 use super::super::triangle::Triangle;
 use super::{TiedGaussian, TiedPrepared};
 use crate::family::{CommonRows, Family, Moments, OwnRows, Weights, weights_of};
-use crate::kernels::{DotProducts, InstructionSet, Lanes, Side};
+use crate::kernels::{DotProducts, InstructionSet, Lanes, Side, TotalWeights};
 
 /// For each component Σw·x and Σw about its centre, and Σ_k Σw·(x,1)(x,1)ᵀ about the same centres, as
 /// a packed lower triangle.
@@ -105,17 +105,13 @@ impl TiedMoments {
         near[..n_blocks].fill(Lanes::all(0.0));
         for run in prepared.placement().runs() {
             let rows = prepared.placement().rows_about(run.start, blocks, shifted);
+            let left = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
             if prepared.placement().shift(run.start).is_some() {
                 let of_component = Weights { blocks: &weights[run.start..], stride: n_components };
                 triangle.add(set, rows, Some(of_component), &mut self.triangle);
             } else {
-                for (near, weights) in near.iter_mut().zip(weights.chunks_exact(n_components)) {
-                    for weights in &weights[run.clone()] {
-                        near.0 = std::array::from_fn(|lane| near[lane] + weights[lane]);
-                    }
-                }
+                set.run(TotalWeights { weights: left, out: near });
             }
-            let left = Side { blocks: weights, stride: n_components, first: run.start, n: run.len() };
             let right = Side { blocks: rows, stride: n, first: 0, n };
             DotProducts { left, right, n_blocks }.add_to(set, &mut self.sums[run.start * n..], n);
         }

@@ -1,36 +1,36 @@
-//! Measures how a column spreads, whatever its extreme values are: quartiles, and a deviation of the values
-//! between two outer quantiles.
+//! Robust measures of the spread of a column: quartiles, and a winsorised standard deviation.
 
-use super::Rows;
+use crate::Rows;
 
 /// Distance between the quartiles of a standard normal distribution.
 const NORMAL_QUARTILE_RANGE: f64 = 1.349;
-/// Least share of the rows, at either end, whose values count as the outer quantile's.
+/// Minimum share of the rows, at either end, whose values are replaced by the outer quantile.
 ///
-/// A column may hold that many fill values, and its scale is still that of the others.
+/// A column may contain that many fill values without affecting its scale.
 const OUTER_SHARE: f64 = 0.05;
-/// Rows at either end that count so at least, in a small sample: a handful of fill values ...
+/// In a small sample, at least this many rows at either end have the value of the outer quantile, so that a couple of
+/// fill values do not count ...
 const OUTER_ROWS: f64 = 3.0;
-/// ... but no more than this share.
+/// ... but no more than this share of the rows.
 const LARGEST_OUTER_SHARE: f64 = 0.125;
-/// The scale of a column is at least this share of its deviation between the outer quantiles.
+/// The scale of a column is at least this share of its winsorised standard deviation.
 ///
-/// A column that is mostly one value has quartiles next to each other, and its scale would be that of the spike
-/// alone. See ADR 6 for what was measured.
+/// In a column that is mostly one value, the quartiles are close together, and the scale would be that of the spike
+/// alone. See ADR 6 for measurements.
 const DEVIATION_SHARE: f64 = 0.1;
 
-/// How a column spreads. Cost: a few selections.
+/// The spread of a column. Cost: a few selections.
 pub(super) struct Spread {
-    /// Lower weighted quartiles: what repeating rows as often as they weigh would give.
+    /// Lower weighted quartiles: the same as if each row were repeated according to its weight.
     pub quartiles: [f64; 3],
     /// The outer quantiles.
     pub outer: [f64; 2],
-    /// Standard deviation with values beyond the outer quantiles moved there (winsorised).
+    /// Standard deviation after moving values beyond the outer quantiles to these quantiles (winsorised).
     deviation: f64,
 }
 
 impl Spread {
-    /// Of a column of a sample in which every row has a positive weight.
+    /// The spread of a column of a sample in which every row has a positive weight.
     pub(super) fn of(sample: &Rows<'_>, column: usize) -> Self {
         let value = |row| sample.raw(row, column);
         let n = sample.n_rows();
@@ -40,7 +40,7 @@ impl Spread {
         }
     }
 
-    /// A robust scale: that of the quartiles, or the deviation's if it is much larger; 0 if both are.
+    /// A robust scale: based on the quartiles, or on the standard deviation if it is much larger; 0 if both are 0.
     pub(super) fn scale(&self) -> f64 {
         let of_quartiles = (self.quartiles[2] - self.quartiles[0]) / NORMAL_QUARTILE_RANGE;
         if of_quartiles == 0.0 { self.deviation } else { of_quartiles.max(DEVIATION_SHARE * self.deviation) }
@@ -52,7 +52,7 @@ impl Spread {
         let quartiles = [1, 2, 3].map(|quarter| at((quarter * n).div_ceil(4) - 1));
         let outer_rank = (outer_share(n as f64) * n as f64).ceil() as usize - 1;
         let outer = [at(outer_rank), at(n - 1 - outer_rank)];
-        // Sorted, so that the sum does not depend on how the rows stood.
+        // Sorted, so that the sum does not depend on the order of the rows.
         values.sort_unstable_by(f64::total_cmp);
         let deviation = deviation(values.into_iter().map(|x| (x, 1.0)), quartiles[1], outer);
         Self { quartiles, outer, deviation }
@@ -62,7 +62,7 @@ impl Spread {
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
         let total: f64 = values.iter().map(|(_, weight)| weight).sum();
         let squares: f64 = values.iter().map(|(_, weight)| weight * weight).sum();
-        // Whole weights count rows; others tell as much as so many equal ones (Kish 1965).
+        // Whole-number weights count rows; for others, the effective number of rows is used (Kish 1965).
         let is_whole = values.iter().all(|(_, weight)| weight.fract() == 0.0);
         let n = if is_whole { total } else { total * total / squares };
         let ascending = || values.iter();
@@ -74,12 +74,12 @@ impl Spread {
     }
 }
 
-/// Share of the rows beyond either outer quantile, of so many.
+/// Share of the rows beyond either outer quantile, for a sample of `n` rows.
 fn outer_share(n: f64) -> f64 {
     (OUTER_ROWS / n).clamp(OUTER_SHARE, LARGEST_OUTER_SHARE)
 }
 
-/// The value at which the running weight reaches `target`.
+/// The value at which the cumulative weight reaches `target`.
 fn quantile<'a>(mut values: impl Iterator<Item = &'a (f64, f64)> + Clone, target: f64) -> f64 {
     let last = values.clone().last();
     let mut reached = 0.0;
@@ -90,11 +90,12 @@ fn quantile<'a>(mut values: impl Iterator<Item = &'a (f64, f64)> + Clone, target
     found.or(last).expect("invariant: rows of positive weight").0
 }
 
-/// Standard deviation of values moved to within two limits; summed about a value amid them, to save digits.
-fn deviation(values: impl Iterator<Item = (f64, f64)>, amid: f64, [low, high]: [f64; 2]) -> f64 {
+/// Standard deviation of values clamped to two limits; computed relative to `middle`, a value between them, to preserve
+/// digits.
+fn deviation(values: impl Iterator<Item = (f64, f64)>, middle: f64, [low, high]: [f64; 2]) -> f64 {
     let (mut total, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for (x, weight) in values {
-        let difference = x.clamp(low, high) - amid;
+        let difference = x.clamp(low, high) - middle;
         total += weight;
         sum += weight * difference;
         squares += weight * difference * difference;
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn a_handful_of_fill_values_does_not_move_the_scale() {
         // Two rows move a quartile by 2/n in rank; the quantiles of a sine rise by 2.2 per rank there, and the
-        // quartiles are 1.4 apart: 6.3/n, and the distance of neighbours.
+        // quartiles are 1.4 apart: 6.3/n, plus the distance between neighbours.
         for n in [30, 100, 1000, 5000] {
             let mut values: Vec<f64> = (0..n).map(|i| (f64::from(i) * 0.7).sin()).collect();
             let clean = Spread::of_values(values.clone()).scale();
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn one_per_cent_of_fill_values_took_the_scale_over() {
+    fn one_per_cent_of_fill_values_determined_the_scale() {
         let mut values: Vec<f64> = (0..400).map(|i| (f64::from(i) * 0.7).sin()).collect();
         let clean = Spread::of_values(values.clone()).scale();
         values[..4].fill(-999_999_999.0);
@@ -130,7 +131,7 @@ mod tests {
         assert!((filled / clean - 1.0).abs() < 0.05, "{filled} {clean}");
     }
 
-    /// Mostly zeros, a tenth spread over thousands: quartiles next to each other.
+    /// Mostly zeros, with a tenth spread over thousands: the quartiles are close together.
     #[test]
     fn the_scale_of_a_column_that_is_mostly_one_value_was_that_of_the_spike() {
         let values: Vec<f64> =
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_deviation_is_that_of_values_moved_to_the_outer_quantiles() {
-        // Of 100 values five at either end count as the fifth: 4..=95.
+        // Of 100 values, the five at either end take the value of the fifth: 4..=95.
         let spread = Spread::of_values((0..100).map(f64::from).collect());
         assert_eq!(spread.outer, [4.0, 95.0]);
         let moved = (0..100).map(|i| f64::from(i).clamp(4.0, 95.0) - 49.5);

@@ -1,10 +1,22 @@
 //! Chooses the instruction set at run time and compiles every kernel for each of them.
 //!
-//! This is the only module with `unsafe`: calling a function that was compiled for instructions
-//! the compiler cannot know to be there.
+//! This is the only module with `unsafe`: calling functions that were compiled for instructions the
+//! compiler cannot know to be there.
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx512;
+
+use super::vector::{Plain, TwoFours, Vector};
 
 /// Multiply-add as the machine does it.
 pub(crate) trait Arithmetic: Copy {
+    /// Whether vectors are registers.
+    const IS_WIDE: bool = false;
+    /// Eight numbers.
+    type Eight: TwoFours;
+    /// Sixteen numbers in single precision.
+    type Sixteen: Vector<f32>;
     /// `a · b + c`.
     fn mul_add(a: f64, b: f64, c: f64) -> f64;
     /// `a · b + c` in single precision.
@@ -15,11 +27,19 @@ pub(crate) trait Arithmetic: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct Fused;
 
+/// The same with vectors in registers. Private: only [`avx512`] may hand it to a kernel.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct FusedWide;
+
 /// Two roundings: for machines without fused multiply-add, where emulating it would be slow.
 #[derive(Clone, Copy)]
 pub(crate) struct Separate;
 
 impl Arithmetic for Fused {
+    type Eight = Plain<Self, f64, 8>;
+    type Sixteen = Plain<Self, f32, 16>;
+
     #[inline(always)]
     fn mul_add(a: f64, b: f64, c: f64) -> f64 {
         a.mul_add(b, c)
@@ -32,6 +52,9 @@ impl Arithmetic for Fused {
 }
 
 impl Arithmetic for Separate {
+    type Eight = Plain<Self, f64, 8>;
+    type Sixteen = Plain<Self, f32, 16>;
+
     #[inline(always)]
     fn mul_add(a: f64, b: f64, c: f64) -> f64 {
         a * b + c
@@ -40,6 +63,23 @@ impl Arithmetic for Separate {
     #[inline(always)]
     fn mul_add_narrow(a: f32, b: f32, c: f32) -> f32 {
         a * b + c
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Arithmetic for FusedWide {
+    const IS_WIDE: bool = true;
+    type Eight = avx512::Eight;
+    type Sixteen = avx512::Sixteen;
+
+    #[inline(always)]
+    fn mul_add(a: f64, b: f64, c: f64) -> f64 {
+        Fused::mul_add(a, b, c)
+    }
+
+    #[inline(always)]
+    fn mul_add_narrow(a: f32, b: f32, c: f32) -> f32 {
+        Fused::mul_add_narrow(a, b, c)
     }
 }
 
@@ -86,6 +126,25 @@ impl InstructionSet {
         Self(Level::Baseline)
     }
 
+    /// Every level of this machine with fused multiply-add: all give the same bits.
+    #[cfg(test)]
+    pub(crate) fn fused() -> Vec<Self> {
+        let best = Self::detect();
+        #[cfg(target_arch = "x86_64")]
+        if best.is_wide() {
+            return vec![Self(Level::Avx2), best];
+        }
+        if best.n_roundings() == 1 { vec![best] } else { Vec::new() }
+    }
+
+    /// Whether there are thirty-two registers of 64 bytes, so that [`run_wide`](Self::run_wide) pays.
+    pub(crate) fn is_wide(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.0 == Level::Avx512;
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
     /// Roundings in a multiply-add.
     pub(crate) fn n_roundings(self) -> usize {
         if self == Self::baseline() && !cfg!(target_arch = "aarch64") { 2 } else { 1 }
@@ -105,6 +164,18 @@ impl InstructionSet {
             Level::Avx512 => unsafe { avx512(kernel) },
         }
     }
+
+    /// Runs a kernel whose tiles fill wide registers; elsewhere with fused arithmetic in arrays, slowly.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub(crate) fn run_wide<K: Kernel>(self, kernel: K) -> K::Output {
+        match self.0 {
+            // SAFETY: only `detect` makes this variant, after it has seen every feature named there.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { avx512(kernel) },
+            _ => kernel.run::<Fused>(),
+        }
+    }
 }
 
 /// Makes the stack of the kernel that calls it begin at a cache line.
@@ -117,6 +188,15 @@ pub(crate) fn align_stack() {
     #[repr(align(64))]
     struct Line(#[allow(dead_code)] u8);
     std::hint::black_box(&mut Line(0));
+}
+
+/// Keeps the compiler from vectorising the loop around blocks instead of the loop over their lanes.
+///
+/// Lanes fill whole vectors already. Where a machine can gather and scatter, the compiler would rather
+/// take one lane of eight blocks at a time, which takes several times as long. Costs no instruction.
+#[inline(always)]
+pub(crate) fn block_by_block() {
+    std::hint::black_box(());
 }
 
 /// Asks the machine to bring values near, without waiting for them.
@@ -150,5 +230,5 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<Fused>()
+    kernel.run::<FusedWide>()
 }

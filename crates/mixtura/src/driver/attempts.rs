@@ -1,0 +1,174 @@
+//! All restarts of a fit and their guard runs. They can be paused after any round, saved, and continued.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{Algorithm, Observer, Options, Problem, Run, Termination};
+use crate::Error;
+use crate::family::Family;
+use crate::sweep::Engine;
+
+/// A fit in progress: every restart begun so far, with everything needed to continue.
+///
+/// Save it while a fit is paused (by its observer or by its engine), and load it to continue. The result has the same
+/// bits as without the pause.
+///
+/// ```
+/// use mixtura::driver::{Attempts, Problem, Quiet};
+/// use mixtura::{FullGaussian, Options, Rows, Source, Start};
+///
+/// let rows = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
+/// let source = Source::of(&rows)?;
+/// let options = Options::default().restarts(3);
+/// let problem = Problem::<FullGaussian, _>::new(&source, 2, Start::Random, options)?;
+/// let mut attempts = Attempts::new(&problem);
+/// problem.go(&mut attempts, &Quiet)?;
+/// let saved = serde_json::to_string(&attempts).unwrap();
+/// let mut loaded: Attempts<FullGaussian> = serde_json::from_str(&saved).unwrap();
+/// problem.go(&mut loaded, &Quiet)?; // All restarts have ended, so this does nothing.
+/// assert_eq!(problem.answer(&loaded)?, problem.fit(&Quiet)?);
+/// # Ok::<(), mixtura::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Attempts<F: Family> {
+    pub(super) attempts: Vec<Attempt<F>>,
+}
+
+/// One restart and, if it is guarded, EM from the same model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(super) struct Attempt<F: Family> {
+    restart: u64,
+    /// `None` until it has begun.
+    main: Option<Run<F>>,
+    /// EM from the same model.
+    guard: Option<Run<F>>,
+}
+
+impl<F: Family> Attempts<F> {
+    /// No restart has begun.
+    pub fn new<E: Engine>(problem: &Problem<'_, F, E>) -> Self {
+        let attempt = |restart| Attempt { restart, main: None, guard: None };
+        Self { attempts: (0..problem.options().restarts).map(attempt).collect() }
+    }
+
+    /// Whether all restarts have come to their own end: there is nothing left to do.
+    pub fn has_ended(&self) -> bool {
+        self.attempts.iter().all(Attempt::has_ended)
+    }
+
+    /// Number of completed rounds, summed over all restarts.
+    pub fn n_rounds(&self) -> u64 {
+        let runs = self.attempts.iter().flat_map(|attempt| attempt.main.iter().chain(&attempt.guard));
+        runs.map(|run| run.state().round).sum()
+    }
+}
+
+impl<F: Family> Attempt<F> {
+    /// The better of the restart and its guard, if either has a result.
+    pub(super) fn winner(&self) -> Option<&Run<F>> {
+        let likelihood = |run: &Run<F>| run.answer().map(|answer| answer.mean_ln_likelihood);
+        let main = self.main.as_ref().filter(|run| run.answer().is_some())?;
+        let guard = self.guard.as_ref().filter(|guard| likelihood(guard) > likelihood(main));
+        Some(guard.unwrap_or(main))
+    }
+
+    /// Whether the guard's EM is better.
+    pub(super) fn is_guard_better(&self) -> bool {
+        self.winner().zip(self.guard.as_ref()).is_some_and(|(winner, guard)| std::ptr::eq(winner, guard))
+    }
+
+    /// Whether it ended without being stopped.
+    pub(super) fn has_ended(&self) -> bool {
+        let has_ended = |run: &Run<F>| run.termination().is_some_and(|reason| reason != Termination::Interrupted);
+        self.main.as_ref().is_some_and(has_ended) && self.guard.as_ref().is_none_or(has_ended)
+    }
+
+    /// Continues until it ends or is stopped.
+    fn go<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<(), Error> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        if self.main.is_none() {
+            if problem.is_stopped(observer) {
+                return Err(Error::Interrupted);
+            }
+            let first = problem.first_model(self.restart)?;
+            if problem.options().guard {
+                self.guard = Some(problem.run_with(&of_guard(problem.options()), first.clone(), self.restart));
+            }
+            self.main = Some(problem.run_from(first, self.restart)?);
+        }
+        let main = self.main.as_mut().expect("invariant: just begun");
+        main.go(problem, observer)?;
+        if main.termination() == Some(Termination::Interrupted) {
+            return Ok(());
+        }
+        if let Some(guard) = &mut self.guard {
+            let aside = Aside { observer, offset: problem.options().restarts };
+            match guard.go(&problem.with_options(of_guard(problem.options())), &aside) {
+                // Stopped before EM had a model.
+                Err(Error::Interrupted) => return Ok(()),
+                other => other?,
+            }
+            if guard.termination() == Some(Termination::Interrupted) {
+                return Ok(());
+            }
+        }
+        observer.ended(self.restart);
+        Ok(())
+    }
+}
+
+/// The options of the run that guards `auto` against a worse local maximum.
+fn of_guard(options: &Options) -> Options {
+    Options { algorithm: Algorithm::Em, guard: false, accelerate: false, ..options.clone() }
+}
+
+impl<F: Family, E: Engine> Problem<'_, F, E> {
+    /// Continues all restarts that have not ended, until they end or are stopped.
+    pub fn go(&self, attempts: &mut Attempts<F>, observer: &dyn Observer) -> Result<(), Error> {
+        if attempts.attempts.len() as u64 != self.options().restarts {
+            return Err(Error::Option {
+                option: "restarts",
+                expected: "as many as were saved",
+                value: self.options().restarts.to_string(),
+            });
+        }
+        let go = |attempt: &mut Attempt<F>| match attempt.go(self, observer) {
+            // A restart that was stopped before it evaluated a model has no result.
+            Err(Error::Interrupted) => Ok(()),
+            other => other,
+        };
+        if self.is_small() {
+            attempts.attempts.par_iter_mut().try_for_each(go)
+        } else {
+            attempts.attempts.iter_mut().try_for_each(go)
+        }
+    }
+}
+
+/// Reports a run to the observer under a different restart number.
+struct Aside<'a> {
+    observer: &'a dyn Observer,
+    offset: u64,
+}
+
+impl Observer for Aside<'_> {
+    fn pass_started(&self, restart: u64, round: u64) {
+        self.observer.pass_started(self.offset + restart, round);
+    }
+
+    fn evaluated(&self, restart: u64, round: u64, mean_ln_likelihood: f64) {
+        self.observer.evaluated(self.offset + restart, round, mean_ln_likelihood);
+    }
+
+    fn updated(&self, restart: u64, round: u64, n_repairs: u64) {
+        self.observer.updated(self.offset + restart, round, n_repairs);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.observer.is_stopped()
+    }
+}

@@ -1,0 +1,380 @@
+//! Sums products over rows in wide registers: all statistics, where a machine has thirty-two of them.
+//!
+//! Every product has four partial sums, as in [`DotProducts`](super::DotProducts), and so the same bits;
+//! a register holds those of two products. What is multiplied more than once never leaves registers.
+
+use super::dispatch::block_by_block;
+use super::dots::WIDTH;
+use super::vector::{TwoFours, Vector};
+use super::{Arithmetic, InstructionSet, Kernel, LANES, Lanes, Side};
+
+/// Rows of one side in a tile: two vectors of two.
+const PAIRED: usize = 4;
+/// Most rows of the other side: 12 × 2 sums and 2 + 1 operands fit thirty-two registers.
+const PLAIN: usize = 12;
+
+/// The paired side of a tile: up to 2N rows in N vectors.
+trait Paired: Copy {
+    /// Four numbers each, from `at` on, of rows i and N + i of a block, for every i < N.
+    fn vectors<A: Arithmetic, const N: usize>(self, block: usize, at: usize) -> [A::Eight; N];
+}
+
+/// The rows themselves; where there are fewer than 2N, the last one stands in for those missing.
+impl Paired for Side<'_> {
+    #[inline(always)]
+    fn vectors<A: Arithmetic, const N: usize>(self, block: usize, at: usize) -> [A::Eight; N] {
+        let rows = &self.blocks[block * self.stride + self.first..][..self.n];
+        let four = |row: usize| &rows[row.min(self.n - 1)][at..];
+        let mut vectors = [A::Eight::all(0.0); N];
+        for i in 0..N {
+            vectors[i] = A::Eight::pair(four(i), four(N + i));
+        }
+        vectors
+    }
+}
+
+/// Rows times weights.
+#[derive(Clone, Copy)]
+struct Weighted<'a> {
+    rows: Side<'a>,
+    weights: Side<'a>,
+}
+
+impl Paired for Weighted<'_> {
+    #[inline(always)]
+    fn vectors<A: Arithmetic, const N: usize>(self, block: usize, at: usize) -> [A::Eight; N] {
+        let Side { blocks, stride, first, .. } = self.weights;
+        let weight = A::Eight::twice(&blocks[block * stride + first][at..]);
+        let mut vectors = self.rows.vectors::<A, N>(block, at);
+        for i in 0..N {
+            vectors[i] = vectors[i].mul(weight);
+        }
+        vectors
+    }
+}
+
+/// Products of rows i and i + 1 with rows j and j + 1, in the order (i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1).
+#[derive(Clone, Copy)]
+struct Square<'a> {
+    blocks: &'a [Lanes],
+    stride: usize,
+    i: usize,
+    j: usize,
+}
+
+impl Paired for Square<'_> {
+    #[inline(always)]
+    fn vectors<A: Arithmetic, const N: usize>(self, block: usize, at: usize) -> [A::Eight; N] {
+        let rows = &self.blocks[block * self.stride..][..self.stride];
+        let both = A::Eight::pair(&rows[self.i][at..], &rows[self.i + 1][at..]);
+        let mut vectors = [both; N];
+        for n in 0..N {
+            vectors[n] = both.mul(A::Eight::twice(&rows[self.j + n][at..]));
+        }
+        vectors
+    }
+}
+
+/// Sums of M rows of the plain side times 2N of the other: of row m and row n of those at [m][2n / N].
+#[inline(always)]
+fn tile<A: Arithmetic, const M: usize, const N: usize>(
+    plain: Side<'_>,
+    paired: impl Paired,
+    n_blocks: usize,
+) -> [[f64; PAIRED]; M] {
+    let mut sums = [[A::Eight::all(0.0); N]; M];
+    for block in 0..n_blocks {
+        let rows: &[Lanes; M] =
+            plain.blocks[block * plain.stride + plain.first..].first_chunk().expect("invariant: plain rows");
+        for quarter in 0..LANES / WIDTH {
+            let at = quarter * WIDTH;
+            let vectors = paired.vectors::<A, N>(block, at);
+            for m in 0..M {
+                let row = A::Eight::twice(&rows[m][at..]);
+                for n in 0..N {
+                    sums[m][n] = row.mul_add(vectors[n], sums[m][n]);
+                }
+            }
+        }
+    }
+    let mut out = [[0.0; PAIRED]; M];
+    for first in (0..M).step_by(2) {
+        let second = (first + 1).min(M - 1);
+        [out[first], out[second]] = A::Eight::sums([first, second].map(|m| [sums[m][0], sums[m][N - 1]]));
+    }
+    out
+}
+
+/// Sums that are added up in tiles, for some of the plain rows at a time.
+trait Tiles {
+    /// Adds all sums of M plain rows; must be `#[inline(always)]`.
+    fn add<A: Arithmetic, const M: usize>(&mut self, first: usize);
+}
+
+/// M plain rows from `first` on.
+struct Run<'a, T, const M: usize> {
+    tiles: &'a mut T,
+    first: usize,
+}
+
+impl<T: Tiles, const M: usize> Kernel for Run<'_, T, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        self.tiles.add::<A, M>(self.first);
+    }
+}
+
+/// Takes all plain rows, in runs that are as even as can be: a short one would wait for its own sums.
+fn add_all(set: InstructionSet, n: usize, tiles: &mut impl Tiles) {
+    let n_runs = n.div_ceil(PLAIN);
+    let mut first = 0;
+    for run in 0..n_runs {
+        let height = (n - first).div_ceil(n_runs - run);
+        macro_rules! run {
+            ($($height:literal)*) => {
+                match height {
+                    $($height => set.run_wide(Run::<_, $height> { tiles, first }),)*
+                    _ => set.run_wide(Run::<_, PLAIN> { tiles, first }),
+                }
+            };
+        }
+        run!(1 2 3 4 5 6 7 8 9 10 11);
+        first += height;
+    }
+}
+
+/// Adds `Σ_rows left[m] · right[n]` to `out[m · out_stride + n]`.
+pub(super) fn add_matrix(
+    set: InstructionSet,
+    left: Side<'_>,
+    right: Side<'_>,
+    n_blocks: usize,
+    (out, out_stride): (&mut [f64], usize),
+) {
+    // The side of few rows is paired: vectors of it are made once for all rows of the other.
+    let is_flat = left.n <= PAIRED && right.n > left.n;
+    let mut matrix = if is_flat {
+        Matrix { plain: right, paired: left, n_blocks, out, plain_step: 1, paired_step: out_stride }
+    } else {
+        Matrix { plain: left, paired: right, n_blocks, out, plain_step: out_stride, paired_step: 1 }
+    };
+    add_all(set, matrix.plain.n, &mut matrix);
+}
+
+struct Matrix<'a> {
+    plain: Side<'a>,
+    paired: Side<'a>,
+    n_blocks: usize,
+    out: &'a mut [f64],
+    /// From the sum of a plain row to that of the next.
+    plain_step: usize,
+    /// From the sum of a paired row to that of the next.
+    paired_step: usize,
+}
+
+impl Tiles for Matrix<'_> {
+    #[inline(always)]
+    fn add<A: Arithmetic, const M: usize>(&mut self, first: usize) {
+        let plain = Side { first: self.plain.first + first, ..self.plain };
+        for row in (0..self.paired.n).step_by(PAIRED) {
+            let n = PAIRED.min(self.paired.n - row);
+            let paired = Side { first: self.paired.first + row, n, ..self.paired };
+            let out = &mut self.out[first * self.plain_step + row * self.paired_step..];
+            if n > 2 {
+                let sums = tile::<A, M, 2>(plain, paired, self.n_blocks);
+                for (m, sums) in sums.iter().enumerate() {
+                    for (i, sum) in sums[..n].iter().enumerate() {
+                        out[m * self.plain_step + i * self.paired_step] += sum;
+                    }
+                }
+            } else {
+                let sums = tile::<A, M, 1>(plain, paired, self.n_blocks);
+                for (m, sums) in sums.iter().enumerate() {
+                    for i in 0..n {
+                        out[m * self.plain_step + i * self.paired_step] += sums[2 * i];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds `Σ_rows w · x_i · x_j` for all j ≤ i to a packed lower triangle.
+pub(crate) struct OuterProduct<'a> {
+    /// Blocks of `stride` columns each.
+    pub blocks: &'a [Lanes],
+    /// Columns of a block.
+    pub stride: usize,
+    /// One row of weights, if they are not all 1.
+    pub weights: Option<Side<'a>>,
+    /// The triangle.
+    pub out: &'a mut [f64],
+}
+
+impl OuterProduct<'_> {
+    /// Adds them, a few rows of the triangle at a time.
+    pub(crate) fn add(self, set: InstructionSet) {
+        let Self { blocks, stride, weights, out } = self;
+        let n_blocks = blocks.len() / stride;
+        for first in (0..stride).step_by(PAIRED) {
+            let n = PAIRED.min(stride - first);
+            let rows = Side { blocks, stride, first, n };
+            // Tiles reach beyond the diagonal; what lies there is not added to anything.
+            match weights {
+                None => add_all(set, first + n, &mut SomeRows { rows, paired: rows, n_blocks, out }),
+                Some(weights) => {
+                    add_all(set, first + n, &mut SomeRows { rows, paired: Weighted { rows, weights }, n_blocks, out });
+                }
+            }
+        }
+    }
+}
+
+/// A few rows of a triangle, and the columns of the blocks that they are of.
+struct SomeRows<'a, P> {
+    rows: Side<'a>,
+    paired: P,
+    n_blocks: usize,
+    out: &'a mut [f64],
+}
+
+impl<P: Paired> Tiles for SomeRows<'_, P> {
+    #[inline(always)]
+    fn add<A: Arithmetic, const M: usize>(&mut self, first: usize) {
+        let sums = tile::<A, M, 2>(Side { first, ..self.rows }, self.paired, self.n_blocks);
+        for n in 0..self.rows.n {
+            let i = self.rows.first + n;
+            let out = &mut self.out[i * (i + 1) / 2..][..=i];
+            for (out, sums) in out.iter_mut().skip(first).zip(&sums) {
+                block_by_block();
+                *out += sums[n];
+            }
+        }
+    }
+}
+
+/// Adds `Σ_rows w_k · x_i · x_j` for all j ≤ i to the packed lower triangle of every component k.
+pub(crate) struct OuterProducts<'a> {
+    /// Blocks of `stride` columns each.
+    pub blocks: &'a [Lanes],
+    /// Columns of a block.
+    pub stride: usize,
+    /// A row of weights for each component.
+    pub weights: Side<'a>,
+    /// One triangle after the other.
+    pub out: &'a mut [f64],
+}
+
+impl OuterProducts<'_> {
+    /// Adds them, a few components at a time.
+    pub(crate) fn add(mut self, set: InstructionSet) {
+        add_all(set, self.weights.n, &mut self);
+    }
+}
+
+impl Tiles for OuterProducts<'_> {
+    #[inline(always)]
+    fn add<A: Arithmetic, const M: usize>(&mut self, first: usize) {
+        let Self { blocks, stride, .. } = *self;
+        let n_blocks = blocks.len() / stride;
+        let size = stride * (stride + 1) / 2;
+        let weights = Side { first: self.weights.first + first, ..self.weights };
+        let out = &mut self.out[first * size..][..M * size];
+        // Two rows by two columns at a time: of the two by two on the diagonal one is above it.
+        for i in (0..stride / 2 * 2).step_by(2) {
+            for j in (0..=i).step_by(2) {
+                let sums = tile::<A, M, 2>(weights, Square { blocks, stride, i, j }, n_blocks);
+                let (upper, lower) = (i * (i + 1) / 2 + j, (i + 1) * (i + 2) / 2 + j);
+                for (out, sums) in out.chunks_exact_mut(size).zip(&sums) {
+                    out[upper] += sums[0];
+                    if j < i {
+                        out[upper + 1] += sums[1];
+                    }
+                    out[lower] += sums[2];
+                    out[lower + 1] += sums[3];
+                }
+            }
+        }
+        if !stride.is_multiple_of(2) {
+            // The last row by itself.
+            let (last, start) = (Side { blocks, stride, first: stride - 1, n: 1 }, size - stride);
+            for j in (0..stride).step_by(PAIRED) {
+                let n = PAIRED.min(stride - j);
+                let columns = Weighted { rows: Side { blocks, stride, first: j, n }, weights: last };
+                let sums = tile::<A, M, 2>(weights, columns, n_blocks);
+                for (out, sums) in out.chunks_exact_mut(size).zip(&sums) {
+                    out[start + j..].iter_mut().zip(&sums[..n]).for_each(|(out, sum)| *out += sum);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{DotProducts, Products, Scale};
+    use super::*;
+
+    /// The triangles of all components, from products that are written down first.
+    fn shared_products(set: InstructionSet, blocks: &[Lanes], stride: usize, weights: Side<'_>) -> Vec<f64> {
+        let (pairs, n_blocks) = (pairs(stride), blocks.len() / stride);
+        let mut products = vec![Lanes::all(0.0); pairs.len() * n_blocks];
+        set.run(Products { blocks, stride, pairs: &pairs, out: &mut products });
+        let right = Side { blocks: &products, stride: pairs.len(), first: 0, n: pairs.len() };
+        let mut out = vec![1.0; weights.n * pairs.len()];
+        DotProducts { left: weights, right, n_blocks }.add_to(set, &mut out, pairs.len());
+        out
+    }
+
+    /// The triangle of one component, from rows that are weighted first.
+    fn weighted_rows(set: InstructionSet, blocks: &[Lanes], stride: usize, weights: Option<Side<'_>>) -> Vec<f64> {
+        let n_blocks = blocks.len() / stride;
+        let mut rows = blocks.to_vec();
+        if let Some(Side { blocks: weights, stride: weight_stride, first, .. }) = weights {
+            let (columns, weights) = (0..stride, &weights[first..]);
+            set.run(Scale { blocks, stride, columns, weights, weight_stride, out: &mut rows });
+        }
+        let side = |blocks| Side { blocks, stride, first: 0, n: stride };
+        let mut square = vec![0.0; stride * stride];
+        DotProducts { left: side(&rows), right: side(blocks), n_blocks }.add_to(set, &mut square, stride);
+        pairs(stride).iter().map(|&(i, j)| 1.0 + square[i as usize * stride + j as usize]).collect()
+    }
+
+    fn pairs(stride: usize) -> Vec<(u32, u32)> {
+        (0..stride as u32).flat_map(|i| (0..=i).map(move |j| (i, j))).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn triangles_have_the_bits_of_products_that_are_written_down(
+            stride in 1usize..=40, n_components in 1usize..=30, n_blocks in 1usize..4, gap in 0usize..3,
+            values in prop::collection::vec(-1.0..1.0f64, 3 * (40 + 33) * LANES),
+        ) {
+            let lanes: Vec<Lanes> = values.as_chunks().0.iter().map(|&lanes| Lanes(lanes)).collect();
+            let (blocks, weights) = lanes.split_at(n_blocks * stride);
+            let weights = Side { blocks: weights, stride: n_components + gap, first: gap, n: n_components };
+            let one = Side { first: weights.first + n_components - 1, n: 1, ..weights };
+            for twin in InstructionSet::fused() {
+                let together = shared_products(twin, blocks, stride, weights);
+                let (weighted, plain) =
+                    (weighted_rows(twin, blocks, stride, Some(one)), weighted_rows(twin, blocks, stride, None));
+                // In registers where there are such, and in arrays.
+                for set in [InstructionSet::detect(), InstructionSet::baseline()] {
+                    let mut out = vec![1.0; together.len()];
+                    OuterProducts { blocks, stride, weights, out: &mut out }.add(set);
+                    prop_assert_eq!(&out, &together);
+                    for (weights, expected) in [(Some(one), &weighted), (None, &plain)] {
+                        let mut out = vec![1.0; expected.len()];
+                        OuterProduct { blocks, stride, weights, out: &mut out }.add(set);
+                        prop_assert_eq!(&out, expected);
+                    }
+                }
+            }
+        }
+    }
+}
