@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::{Observer, Problem, Quiet, Rule, SemResult};
+use crate::driver::{Observer, Problem, Quiet, Rule, SemResult, each_option};
 use crate::family::Family;
 use crate::pass::Precision;
 use crate::sweep::{Engine, Source};
@@ -139,20 +139,7 @@ impl<F: Family> Fitter<F> {
         Self { rule: Some(Arc::new(rule)), ..self }
     }
 
-    setters! {
-        algorithm: Algorithm,
-        result: SemResult,
-        guard: bool,
-        accelerate: bool,
-        rounds: u64,
-        tolerance: f64,
-        restarts: u64,
-        regularization: f64,
-        ridge: f64,
-        seed: u64,
-        precision: Precision,
-        search: bool,
-    }
+    each_option!(setters);
 
     /// Fits rows in memory, on all threads of the current rayon pool.
     pub fn fit(&self, rows: &Rows<'_>) -> Result<Fit<F>, Error> {

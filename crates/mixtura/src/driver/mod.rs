@@ -25,6 +25,7 @@ pub use attempts::Attempts;
 pub use event::{Event, EventKind};
 pub use observer::{Observer, Quiet};
 pub use online::{Gains, Online};
+pub(crate) use options::each_option;
 pub use options::{Algorithm, Options, SemResult};
 pub use problem::Problem;
 pub use rule::{Lagged, Rule, Seen, Settled};

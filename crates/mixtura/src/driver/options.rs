@@ -119,6 +119,27 @@ impl Default for Options {
     }
 }
 
+/// The list of all options, for macros that make something of each.
+macro_rules! each_option {
+    ($make:ident) => {
+        $make! {
+            algorithm: Algorithm,
+            result: SemResult,
+            guard: bool,
+            accelerate: bool,
+            rounds: u64,
+            tolerance: f64,
+            restarts: u64,
+            regularization: f64,
+            ridge: f64,
+            seed: u64,
+            precision: Precision,
+            search: bool,
+        }
+    };
+}
+pub(crate) use each_option;
+
 /// A method for each option that returns the options with that one changed, and the options as deserialized.
 macro_rules! options {
     ($($name:ident: $type:ty,)*) => {
@@ -159,20 +180,7 @@ macro_rules! options {
     };
 }
 
-options! {
-    algorithm: Algorithm,
-    result: SemResult,
-    guard: bool,
-    accelerate: bool,
-    rounds: u64,
-    tolerance: f64,
-    restarts: u64,
-    regularization: f64,
-    ridge: f64,
-    seed: u64,
-    precision: Precision,
-    search: bool,
-}
+each_option!(options);
 
 impl Options {
     /// Checks that all values are in range.

@@ -8,7 +8,7 @@ use crate::{Error, Rows};
 /// An engine runs a [`Sweep`] over all its pieces, using [`Crew::run`] wherever they are, and joins their
 /// [`Tree`](super::Tree)s. This is all a fit needs: the summary of the columns, samples, single rows, passes and the
 /// theorems' deviations are all sweeps. Every engine gives the same results for the same rows: bit for bit if pieces
-/// are cut at multiples of [`CHUNK_ROWS`](super::CHUNK_ROWS), otherwise the same labels, and sums that agree up to
+/// are cut at multiples of [`CHUNK_ROWS`](super::CHUNK_ROWS), otherwise the same labels in each pass, and sums that agree up to
 /// rounding.
 pub trait Engine: Sync {
     /// Runs a sweep over all rows. Returns [`Error::Interrupted`] if it was stopped, and [`Error::NoRows`] if there are
