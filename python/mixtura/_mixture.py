@@ -215,8 +215,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
 
             is_heard = self.callback is not None or bar.is_shown
             task = self._task(rows, weights, start, self._settings(), self._groups(labels, rows))
-            manners = {"normalize": bool(self.normalize), "sort": bool(self.sort)}
-            found = fit_restarts(task, manners, listen if is_heard else None)
+            fit_options = {"normalize": bool(self.normalize), "sort": bool(self.sort)}
+            found = fit_restarts(task, fit_options, listen if is_heard else None)
         self._show(found["model"])
         self.converged_ = found["has_converged"]
         self.n_iter_ = found["rounds"]
