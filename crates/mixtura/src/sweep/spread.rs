@@ -48,12 +48,11 @@ impl Spread {
 
     fn of_values(mut values: Vec<f64>) -> Self {
         let n = values.len();
-        let mut at = |rank: usize| *values.select_nth_unstable_by(rank, f64::total_cmp).1;
-        let quartiles = [1, 2, 3].map(|quarter| at((quarter * n).div_ceil(4) - 1));
-        let outer_rank = (outer_share(n as f64) * n as f64).ceil() as usize - 1;
-        let outer = [at(outer_rank), at(n - 1 - outer_rank)];
-        // Sorted, so that the sum does not depend on the order of the rows.
+        // Sorted, so that the sum below does not depend on the order of the rows.
         values.sort_unstable_by(f64::total_cmp);
+        let quartiles = [1, 2, 3].map(|quarter| values[(quarter * n).div_ceil(4) - 1]);
+        let outer_rank = (outer_share(n as f64) * n as f64).ceil() as usize - 1;
+        let outer = [values[outer_rank], values[n - 1 - outer_rank]];
         let deviation = deviation(values.into_iter().map(|x| (x, 1.0)), quartiles[1], outer);
         Self { quartiles, outer, deviation }
     }
