@@ -208,8 +208,8 @@ impl Chunk {
 
     /// Posteriors, in place of log-densities.
     pub fn softmax(&mut self) {
-        for (ln, sum) in self.joint.chunks_exact_mut(self.n_components).zip(&mut self.sums) {
-            *sum = self.set.run(Softmax { ln, least: &self.least }).sum;
+        for (joint, sum) in self.joint.chunks_exact_mut(self.n_components).zip(&mut self.sums) {
+            *sum = self.set.run(Softmax { joint, least: &self.least }).sum;
         }
     }
 
@@ -244,9 +244,10 @@ impl Chunk {
         let slopes = FullGaussian::narrow_slopes(&self.prepared);
         let given =
             self.narrow_joint.chunks_exact_mut(self.n_components).zip(&self.radii).zip(self.uniforms.chunks_exact(2));
-        for (((ln, radius), two), labels) in given.zip(self.labels.chunks_exact_mut(2 * LANES)) {
+        for (((joint, radius), two), labels) in given.zip(self.labels.chunks_exact_mut(2 * LANES)) {
             let (uniforms, n_components, bound) = ([&two[0], &two[1]], self.n_components, self.bound);
-            let drawn = self.set.run(NarrowDraw { ln, slopes, radius, uniforms, n_components, has_first: true, bound });
+            let drawn =
+                self.set.run(NarrowDraw { joint, slopes, radius, uniforms, n_components, has_first: true, bound });
             labels.copy_from_slice(&drawn.labels);
         }
     }

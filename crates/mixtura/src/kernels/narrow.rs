@@ -129,7 +129,7 @@ pub(crate) struct NarrowDrawn {
 /// Draws a component for each row from single-precision log-densities, with its certificate.
 pub(crate) struct NarrowDraw<'a> {
     /// Log-densities of each component; overwritten by weights.
-    pub ln: &'a mut [NarrowLanes],
+    pub joint: &'a mut [NarrowLanes],
     /// γ·‖A‖ of each component.
     pub slopes: &'a [f32],
     /// Length of each row, rounded up.
@@ -150,8 +150,8 @@ impl Kernel for NarrowDraw<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> NarrowDrawn {
         align_stack();
-        let (max, zero) = largest(self.ln);
-        let (total, steepest) = weigh::<A>(self.ln, self.slopes, &max);
+        let (max, zero) = largest(self.joint);
+        let (total, steepest) = weigh::<A>(self.joint, self.slopes, &max);
         let margin = self.margin(&max, &steepest);
         let mut low = [0.0f32; NARROW_LANES];
         let mut high = [0.0f32; NARROW_LANES];
@@ -166,7 +166,7 @@ impl Kernel for NarrowDraw<'_> {
         let mut cumulative = [0.0f32; NARROW_LANES];
         let mut passed_low = [0u32; NARROW_LANES];
         let mut passed_high = [0u32; NARROW_LANES];
-        for weights in self.ln.iter() {
+        for weights in self.joint.iter() {
             for lane in 0..NARROW_LANES {
                 cumulative[lane] += weights.0[lane];
                 passed_low[lane] += u32::from(cumulative[lane] <= low[lane]);
@@ -218,14 +218,14 @@ impl NarrowDraw<'_> {
 
 /// The largest log-density of each row, and 0 if all of them are numbers.
 #[inline(always)]
-fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
+fn largest(joint: &[NarrowLanes]) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
     let mut max = [f32::NEG_INFINITY; NARROW_LANES];
     let mut zero = [0.0f32; NARROW_LANES];
-    for ln in ln {
+    for joint in joint {
         for lane in 0..NARROW_LANES {
-            max[lane] = if ln.0[lane] > max[lane] { ln.0[lane] } else { max[lane] };
+            max[lane] = if joint.0[lane] > max[lane] { joint.0[lane] } else { max[lane] };
             // 0 for a number or −∞ (a component of no weight), NaN for +∞ or NaN; one that came up stays.
-            let finite = if ln.0[lane] < f32::MIN { f32::MIN } else { ln.0[lane] };
+            let finite = if joint.0[lane] < f32::MIN { f32::MIN } else { joint.0[lane] };
             zero[lane] += finite * 0.0;
         }
     }
@@ -236,21 +236,21 @@ fn largest(ln: &[NarrowLanes]) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
 /// largest slope of a component that has a weight.
 #[inline(always)]
 fn weigh<A: Arithmetic>(
-    ln: &mut [NarrowLanes],
+    joint: &mut [NarrowLanes],
     slopes: &[f32],
     max: &[f32; NARROW_LANES],
 ) -> ([f32; NARROW_LANES], [f32; NARROW_LANES]) {
     let mut total = [0.0f32; NARROW_LANES];
     let mut steepest = [0.0f32; NARROW_LANES];
-    for (ln, &slope) in ln.iter_mut().zip(slopes) {
-        let mut weights = ln.0;
+    for (joint, &slope) in joint.iter_mut().zip(slopes) {
+        let mut weights = joint.0;
         for lane in 0..NARROW_LANES {
             weights[lane] = exp2::<A>(weights[lane] - max[lane]);
             total[lane] += weights[lane];
             let slope = if weights[lane] > 0.0 { slope } else { 0.0 };
             steepest[lane] = if slope > steepest[lane] { slope } else { steepest[lane] };
         }
-        ln.0 = weights;
+        joint.0 = weights;
     }
     (total, steepest)
 }

@@ -8,7 +8,7 @@ use super::{Arithmetic, Kernel, LANES, Lanes};
 /// the sum of the replaced values, both for each row.
 pub(crate) struct Softmax<'a> {
     /// A `Lanes` for each component.
-    pub ln: &'a mut [Lanes],
+    pub joint: &'a mut [Lanes],
     /// For each component the exponent below which its share of a row counts as zero.
     pub least: &'a [f64],
 }
@@ -28,19 +28,19 @@ impl Kernel for Softmax<'_> {
     fn run<A: Arithmetic>(self) -> Evidence {
         align_stack();
         let mut max = [f64::NEG_INFINITY; LANES];
-        for ln in self.ln.iter() {
+        for joint in self.joint.iter() {
             for lane in 0..LANES {
-                max[lane] = if ln[lane] > max[lane] { ln[lane] } else { max[lane] };
+                max[lane] = if joint[lane] > max[lane] { joint[lane] } else { max[lane] };
             }
         }
         let mut sum = [0.0; LANES];
-        for (ln, &least) in self.ln.iter_mut().zip(self.least) {
+        for (joint, &least) in self.joint.iter_mut().zip(self.least) {
             for lane in 0..LANES {
-                ln[lane] -= max[lane];
+                joint[lane] -= max[lane];
             }
-            *ln = exp2_lanes::<A>(ln, least);
+            *joint = exp2_lanes::<A>(joint, least);
             for lane in 0..LANES {
-                sum[lane] += ln[lane];
+                sum[lane] += joint[lane];
             }
         }
         let mut log2_density = [0.0; LANES];
@@ -147,13 +147,13 @@ mod tests {
     proptest! {
         #[test]
         fn softmax_matches_the_scalar_twin(n in 1usize..40, values in prop::collection::vec(-900.0..900.0f64, 40 * LANES)) {
-            let ln = block(&values, n);
-            let mut weights = ln.clone();
+            let joint = block(&values, n);
+            let mut weights = joint.clone();
             let least = vec![LEAST_EXPONENT; n];
-            let evidence = InstructionSet::detect().run(Softmax { ln: &mut weights, least: &least });
+            let evidence = InstructionSet::detect().run(Softmax { joint: &mut weights, least: &least });
             for lane in 0..LANES {
-                let max = ln.iter().map(|l| l[lane]).fold(f64::NEG_INFINITY, f64::max);
-                let sum: f64 = ln.iter().map(|l| (l[lane] - max).exp2()).sum();
+                let max = joint.iter().map(|l| l[lane]).fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = joint.iter().map(|l| (l[lane] - max).exp2()).sum();
                 prop_assert!((evidence.sum[lane] - sum).abs() <= 1e-13 * sum);
                 prop_assert!((evidence.log2_density[lane] - (max + sum.log2())).abs() <= 1e-12 * max.abs().max(1.0));
                 prop_assert_eq!(evidence.sum[lane], weights.iter().map(|w| w[lane]).sum::<f64>());

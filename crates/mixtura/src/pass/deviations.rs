@@ -196,7 +196,7 @@ impl<F: Family> PreparedDeviations<F> {
         let (n, n_components) = (self.scale.len(), self.components.n_components());
         let DeviationsWorkspace { scratch, joint, cutoffs, blocks, doubts, .. } = work;
         F::log2_joint_into(&self.prepared, self.set, &blocks[i * (n + 1)..][..=n], scratch, joint);
-        let evidence = self.set.run(Softmax { ln: joint, least: cutoffs });
+        let evidence = self.set.run(Softmax { joint, least: cutoffs });
         let weight = Lanes(std::array::from_fn(|lane| f64::from(u8::from(lane < n_valid))));
         let out = &mut doubts[i * n_components..][..n_components];
         self.set.run(Apportion { posterior: joint, sum: &evidence.sum, weight: &weight, out });

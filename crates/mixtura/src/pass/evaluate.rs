@@ -122,7 +122,7 @@ impl<F: Family> Prepared for Evaluation<'_, F> {
             loader.load(self.set, block, &mut columns[..self.components.n_columns()]);
             F::log2_joint_into(&self.prepared, self.set, columns, scratch, joint);
             let best = self.set.run(Largest { values: joint });
-            let evidence = self.set.run(Softmax { ln: joint, least: cutoffs });
+            let evidence = self.set.run(Softmax { joint, least: cutoffs });
             for row in (block * LANES).max(rows.start)..((block + 1) * LANES).min(rows.end) {
                 let (lane, out) = (row % LANES, &mut out[(row - rows.start) * width..][..width]);
                 let ln_density = evidence.log2_density[lane] * std::f64::consts::LN_2;

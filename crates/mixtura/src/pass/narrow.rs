@@ -110,7 +110,7 @@ impl NarrowFound<'_> {
         // A row whose values are all uncertain may have received no label at all.
         let last = self.joint.len() as u32 - 1;
         let found = pass.set.run(NarrowDraw {
-            ln: self.joint,
+            joint: self.joint,
             slopes: self.slopes,
             radius: &self.radius,
             uniforms: [&uniforms[0], &uniforms[1]],

@@ -100,7 +100,7 @@ fn pays<F: Family>(pass: &PreparedPass<F>, centre: &[f64], probe: &[f64]) -> boo
             (0..n_columns).for_each(|d| block[d][lane] = row[d] - centre[d]);
         }
         F::log2_joint_into(&pass.prepared, pass.set, &block, &mut scratch, &mut joint);
-        pass.set.run(Softmax { ln: &mut joint, least: &pass.cutoffs });
+        pass.set.run(Softmax { joint: &mut joint, least: &pass.cutoffs });
         let n_valid = rows.len() / n_columns;
         n_counting += joint.iter().map(|joint| joint[..n_valid].iter().filter(|&&p| p > 0.0).count()).sum::<usize>();
     }

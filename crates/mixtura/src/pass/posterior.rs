@@ -137,7 +137,7 @@ fn found<'a, F: Family>(
     components: Option<&'a [u32]>,
     place: Place<'a>,
 ) -> Found<'a> {
-    let evidence = pass.set.run(Softmax { ln: joint, least: cutoffs });
+    let evidence = pass.set.run(Softmax { joint, least: cutoffs });
     Found { place, posterior: joint, components, evidence }
 }
 
