@@ -1,4 +1,4 @@
-//! Is one number for each row of a block: what every kernel works on.
+//! One number for each row of a block: the unit that every kernel works on.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,4 +1,4 @@
-//! Gathers the loops that touch rows: small, plain, and compiled for the machine they run on.
+//! The loops that touch rows: small, plain, and compiled for the machine they run on.
 //!
 //! A kernel works on `[f64; LANES]`, and its order of operations is part of its meaning: every
 //! instruction set with fused multiply-add gives the same bits. Where thirty-two wide registers allow

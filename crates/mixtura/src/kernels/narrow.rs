@@ -101,7 +101,7 @@ pub struct ErrorBound {
 }
 
 impl ErrorBound {
-    /// The same bound for arithmetic with so many roundings in a multiply-add.
+    /// The same bound for arithmetic that rounds a multiply-add this many times.
     pub(crate) fn with_roundings(self, n: usize) -> Self {
         Self { n_roundings: n as f32, ..self }
     }

@@ -10,7 +10,7 @@ const ROUNDINGS: f64 = 16.0;
 /// Raises the eigenvalues of a positive semidefinite matrix B (row-major) to at least 1 if its rank r is at most
 /// half its size; whether that was done. At least one eigenvalue is below 1 then.
 ///
-/// A pivoted Cholesky factor L reveals the rank: B = LLᵀ but for rounding. Of the r×r matrix LᵀL, which has the
+/// A pivoted Cholesky factor L reveals the rank: B = LLᵀ up to rounding. Of the r×r matrix LᵀL, which has the
 /// other eigenvalues λ, come their eigenvectors V, and 1 − L·V·diag(min(1, 1/λ))·Vᵀ·Lᵀ is what B misses: 1 − λ where
 /// λ < 1, 1 where there is none, else nothing. Cost O(n²r) instead of a decomposition in O(n³).
 pub(super) fn raise_if_low_rank(matrix: &mut [f64], n: usize) -> bool {

@@ -1,4 +1,4 @@
-//! Does the little linear algebra of covariances, in a fixed order of operations.
+//! Linear algebra for covariances, in a fixed order of operations.
 
 use nalgebra::DMatrix;
 use rayon::prelude::*;

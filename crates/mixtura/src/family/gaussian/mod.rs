@@ -1,4 +1,4 @@
-//! Holds the Gaussian families, one for each covariance structure.
+//! The Gaussian families, one for each covariance structure.
 
 mod axes;
 mod full;
@@ -45,7 +45,7 @@ fn check_mean(component: usize, mean: &[f64]) -> Result<(), Error> {
         .map_or(Ok(()), |&value| Err(Error::Parameter { component, what: "mean", value }))
 }
 
-/// ln w − (D/2) ln 2π: the logarithm of a component's weight and density but for its covariance.
+/// ln w − (D/2) ln 2π: the logarithm of a component's weight and density, without the terms of its covariance.
 fn ln_constant(weight: f64, n_columns: usize) -> f64 {
     let ln_weight = if weight > 0.0 { scalar_ln(weight) } else { f64::NEG_INFINITY };
     ln_weight - 0.5 * n_columns as f64 * scalar_ln(std::f64::consts::TAU)

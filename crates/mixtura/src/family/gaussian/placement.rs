@@ -1,4 +1,4 @@
-//! Decides what the rows of each component are taken about: a common centre, or its own mean.
+//! Chooses the point that each component's rows are centred on: a common centre, or the component's own mean.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::kernels::Lanes;
 /// six of their sixteen digits.
 const FAR: f64 = 1e6;
 
-/// For each component what its rows are taken about.
+/// For each component, the point that its rows are centred on.
 #[derive(Debug)]
 pub(super) struct Placement {
     n_columns: usize,
@@ -33,12 +33,12 @@ impl Placement {
         placement
     }
 
-    /// What the rows of all components are taken about: K·D numbers.
+    /// The points that the rows of all components are centred on: K·D numbers.
     pub(super) fn centres(&self) -> &[f64] {
         &self.centres
     }
 
-    /// A mean less what the component's rows are taken about.
+    /// A mean minus the point that the component's rows are centred on.
     pub(super) fn rest(&self, component: usize, mean: &[f64]) -> Vec<f64> {
         difference(mean, &self.centres[component * self.n_columns..][..self.n_columns])
     }
@@ -95,7 +95,7 @@ fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// Whether a component so far from where its rows are taken about loses digits that it could have.
+/// Whether a component this far from the point its rows are centred on loses digits needlessly.
 pub(super) fn is_far(shift: &[f64], variance: impl Fn(usize) -> f64) -> bool {
     shift.iter().enumerate().any(|(d, shift)| shift * shift > FAR * variance(d))
 }

@@ -39,7 +39,7 @@ fn least<A: Axes>(deviations: &[f64]) -> Vec<f64> {
 
 /// Whether each component is at the floor in one of some columns.
 pub(super) fn is_on_floor<A: Axes>(components: &AxisGaussian<A>, floor: &Floor, columns: &[usize]) -> Vec<bool> {
-    /// A clipped variance is the floor but for rounding.
+    /// A clipped variance equals the floor up to rounding.
     const CLOSE: f64 = 1.0 + 1e-9;
     let is_at = |k: usize| {
         let least = least::<A>(&floor.smallest_deviation_at(components.mean(k)));

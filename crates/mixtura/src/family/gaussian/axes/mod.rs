@@ -1,4 +1,4 @@
-//! Is the Gaussian family without correlations: a variance for each column, or one for all columns.
+//! Gaussians without correlations: a variance for each column, or one for all columns.
 
 mod density;
 mod estimate;
@@ -25,7 +25,7 @@ pub use moments::{AxisMoments, AxisScratch};
 pub trait Axes: Debug + Copy + PartialEq + Send + Sync + 'static {
     /// Name of the structure in model files.
     const STRUCTURE: &'static str;
-    /// Variances of a component in so many columns: as many, or one.
+    /// Number of variances of a component with this many columns: as many, or one.
     fn n_variances(n_columns: usize) -> usize;
 }
 

@@ -72,7 +72,7 @@ impl AxisMoments {
         &self.sums[component * self.stride()..][..self.stride()]
     }
 
-    /// What the moments of a component are taken about.
+    /// The point that the moments of a component are centred on.
     pub fn centre(&self, component: usize) -> &[f64] {
         &self.centres[component * self.n_columns..][..self.n_columns]
     }

@@ -1,4 +1,4 @@
-//! Is the Gaussian family with a full covariance matrix for each component.
+//! Gaussians with a full covariance matrix for each component.
 
 mod density;
 mod estimate;

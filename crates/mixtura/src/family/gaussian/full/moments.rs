@@ -11,7 +11,7 @@ use crate::kernels::{DotProducts, InstructionSet, Lanes, OuterProducts, Products
 
 /// Column pairs whose products are formed at a time: 12 · 8 blocks · 128 bytes stay in the L1 cache.
 const PAIRS_AT_A_TIME: usize = 6;
-/// Up to so many components are cheaper one by one than by products shared among them.
+/// Up to this many components are cheaper one by one than with products shared among them.
 const FEW_COMPONENTS: usize = 4;
 /// For each component Σw·(x,1)(x,1)ᵀ about its centre, as a packed lower triangle.
 ///
@@ -78,7 +78,7 @@ impl FullMoments {
         self.centres.len() / self.n_columns
     }
 
-    /// What the moments of a component are taken about.
+    /// The point that the moments of a component are centred on.
     pub fn centre(&self, component: usize) -> &[f64] {
         &self.centres[component * self.n_columns..][..self.n_columns]
     }

@@ -1,4 +1,4 @@
-//! Is the Gaussian family whose components share one covariance matrix.
+//! Gaussians whose components share one covariance matrix.
 
 mod density;
 mod estimate;

@@ -77,7 +77,7 @@ impl TiedMoments {
         self.centres.copy_from_slice(centres);
     }
 
-    /// What the moments of a component are taken about.
+    /// The point that the moments of a component are centred on.
     pub fn centre(&self, component: usize) -> &[f64] {
         &self.centres[component * self.n_columns..][..self.n_columns]
     }
