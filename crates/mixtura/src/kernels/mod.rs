@@ -35,7 +35,7 @@ pub(crate) use lanes::{LANES, flat};
 pub(crate) use load::{Centre, Transpose};
 pub use narrow::{ErrorBound, NarrowLanes};
 pub(crate) use narrow::{NARROW_LEAST_EXPONENT, Narrow, NarrowDraw, ROUNDOFF};
-pub(crate) use posterior::{Apportion, Draw, Evidence, Largest, Softmax};
+pub(crate) use posterior::{Apportion, Draw, Evidence, Largest, Shares, Softmax};
 pub(crate) use products::{Products, Scale, TotalWeights};
 pub(crate) use tiles::{OuterProduct, OuterProducts};
 pub(crate) use whiten::{Whiten, WhitenNear};

@@ -27,28 +27,34 @@ impl Kernel for Softmax<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> Evidence {
         align_stack();
-        let mut max = [f64::NEG_INFINITY; LANES];
-        for joint in self.joint.iter() {
-            for lane in 0..LANES {
-                max[lane] = if joint[lane] > max[lane] { joint[lane] } else { max[lane] };
-            }
-        }
-        let mut sum = [0.0; LANES];
-        for (joint, &least) in self.joint.iter_mut().zip(self.least) {
-            for lane in 0..LANES {
-                joint[lane] -= max[lane];
-            }
-            *joint = exp2_lanes::<A>(joint, least);
-            for lane in 0..LANES {
-                sum[lane] += joint[lane];
-            }
-        }
-        let mut log2_density = [0.0; LANES];
-        for lane in 0..LANES {
-            log2_density[lane] = max[lane] + log2::<A>(sum[lane]);
-        }
-        Evidence { log2_density: Lanes(log2_density), sum: Lanes(sum) }
+        softmax::<A>(self.joint, self.least)
     }
+}
+
+/// What [`Softmax`] does.
+#[inline(always)]
+fn softmax<A: Arithmetic>(joint: &mut [Lanes], least: &[f64]) -> Evidence {
+    let mut max = [f64::NEG_INFINITY; LANES];
+    for joint in joint.iter() {
+        for lane in 0..LANES {
+            max[lane] = if joint[lane] > max[lane] { joint[lane] } else { max[lane] };
+        }
+    }
+    let mut sum = [0.0; LANES];
+    for (joint, &least) in joint.iter_mut().zip(least) {
+        for lane in 0..LANES {
+            joint[lane] -= max[lane];
+        }
+        *joint = exp2_lanes::<A>(joint, least);
+        for lane in 0..LANES {
+            sum[lane] += joint[lane];
+        }
+    }
+    let mut log2_density = [0.0; LANES];
+    for lane in 0..LANES {
+        log2_density[lane] = max[lane] + log2::<A>(sum[lane]);
+    }
+    Evidence { log2_density: Lanes(log2_density), sum: Lanes(sum) }
 }
 
 /// Turns what [`Softmax`] left into shares of each row's weight.
@@ -72,6 +78,38 @@ impl Kernel for Apportion<'_> {
         for (posterior, out) in self.posterior.iter().zip(self.out) {
             block_by_block();
             out.0 = std::array::from_fn(|lane| posterior[lane] * factor[lane]);
+        }
+    }
+}
+
+/// Turns base-2 log-densities of several blocks into shares of each row's weight: [`Softmax`], then
+/// [`Apportion`], bit for bit, in one call and in place.
+pub(crate) struct Shares<'a> {
+    /// A `Lanes` for each component, block after block; replaced by the shares.
+    pub joint: &'a mut [Lanes],
+    /// As in [`Softmax`].
+    pub least: &'a [f64],
+    /// Row weights of each block.
+    pub weights: &'a [Lanes],
+    /// log₂ of the mixture density, for each block.
+    pub log2_density: &'a mut [[f64; LANES]],
+}
+
+impl Kernel for Shares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        align_stack();
+        let blocks = self.joint.chunks_exact_mut(self.least.len()).zip(self.weights);
+        for ((joint, weight), log2_density) in blocks.zip(self.log2_density) {
+            let evidence = softmax::<A>(joint, self.least);
+            let factor: [f64; LANES] = std::array::from_fn(|lane| weight[lane] / evidence.sum[lane]);
+            for share in joint {
+                block_by_block();
+                share.0 = std::array::from_fn(|lane| share[lane] * factor[lane]);
+            }
+            *log2_density = evidence.log2_density.0;
         }
     }
 }

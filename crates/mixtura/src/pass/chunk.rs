@@ -9,13 +9,15 @@ use super::split::Splitter;
 use super::{Assignment, PreparedPass, Tally};
 use crate::Error;
 use crate::family::{CommonRows, Family, OwnRows};
-use crate::kernels::{Apportion, Draw, LANES, Lanes, Largest, flat, scalar_ln};
+use crate::kernels::{Apportion, Draw, LANES, Lanes, Largest, Shares, flat, scalar_ln};
 use crate::random::Address;
 use crate::rows::Loader;
 use crate::sweep::{CHUNK_BLOCKS, Chunk, Hints};
 
 /// Blocks whose products are summed together when every row belongs to every component.
 const SOFT_BLOCKS: usize = 16;
+/// Columns and log-densities of blocks that stay in the L1 cache until they have become shares.
+const NEAR_AT_HAND: usize = 128;
 
 /// The buffers of one thread, reused from round to round.
 pub struct Workspace<F: Family> {
@@ -23,7 +25,7 @@ pub struct Workspace<F: Family> {
     finder: Finder<F>,
     narrow: NarrowFinder,
     drawn: Drawn,
-    shares: Shares,
+    shares: NearShares,
     /// Weights of every component for every row, for assignments that share rows among all.
     weights: Vec<Lanes>,
     splitter: Splitter,
@@ -40,16 +42,16 @@ pub(super) struct Drawn {
 
 impl Drawn {
     /// Remembers the labels of rows, to find their components faster next time.
-    pub(super) fn hint(&self, hints: Option<&Hints>, group: &Group, rows: &[u32]) {
+    pub(super) fn hint(&self, hints: Option<&Hints>, first_row: usize, rows: &[u32]) {
         let Some(hints) = hints else { return };
-        rows.iter().for_each(|&row| hints.set(group.first_row() + row as usize, self.labels[row as usize]));
+        rows.iter().for_each(|&row| hints.set(first_row + row as usize, self.labels[row as usize]));
     }
 
     /// Labels rows with components chosen among those they were evaluated for.
-    fn label(&mut self, found: &Found<'_>, chosen: [u32; LANES], hints: Option<&Hints>, group: &Group) {
+    fn label(&mut self, found: &Found<'_>, chosen: [u32; LANES], hints: Option<&Hints>, first_row: usize) {
         found.place.put(&found.components_at(chosen), &mut self.labels);
         if let super::group::Place::Rows(rows) = found.place {
-            self.hint(hints, group, rows);
+            self.hint(hints, first_row, rows);
         }
     }
 }
@@ -67,7 +69,7 @@ impl<F: Family> Workspace<F> {
                 densities: vec![0.0; n_blocks * LANES],
                 uniforms: vec![Lanes::all(0.0); n_blocks],
             },
-            shares: Shares::default(),
+            shares: NearShares::default(),
             weights: vec![Lanes::all(0.0); SOFT_BLOCKS.min(n_blocks) * n_components],
             splitter: Splitter::new(n_components),
             layout: Layout::new(n_components, n_columns, n_blocks),
@@ -92,7 +94,7 @@ impl<F: Family> Workspace<F> {
         let group_blocks = if is_common { SOFT_BLOCKS } else { CHUNK_BLOCKS };
         for first in chunk.blocks().step_by(group_blocks) {
             let n_blocks = group_blocks.min(chunk.blocks().end - first);
-            self.group.load(pass.set, &loader, chunk.rows(), first, n_blocks);
+            self.group.take(chunk.rows(), first, n_blocks);
             tally.n_rows += self.group.n_rows() as u64;
             tally.weight += match chunk.rows().weights() {
                 Some(_) => flat(self.group.weights()).sum::<f64>(),
@@ -114,37 +116,41 @@ impl<F: Family> Workspace<F> {
 }
 
 /// The pass and the current chunk.
-struct At<'a, F: Family> {
-    pass: &'a PreparedPass<F>,
-    chunk: &'a Chunk<'a>,
-    loader: &'a Loader<'a>,
+pub(super) struct At<'a, F: Family> {
+    pub(super) pass: &'a PreparedPass<F>,
+    pub(super) chunk: &'a Chunk<'a>,
+    pub(super) loader: &'a Loader<'a>,
 }
 
 /// The assignments, each written once.
 impl<F: Family> Workspace<F> {
     /// EM: shares every row among all components by its posterior.
     fn share(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
-        let Self { group, drawn, weights, n_components, .. } = self;
-        let mut shares = weights.chunks_exact_mut(*n_components);
-        self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
-            found.place.put(&found.evidence.log2_density, &mut drawn.densities);
-            let weight = found.place.take(group.weights());
-            let out = shares.next().expect("invariant: shares for every block");
-            at.pass.set.run(Apportion { posterior: found.posterior, sum: &found.evidence.sum, weight: &weight, out });
-        });
+        let Self { group, finder, drawn, weights, n_components, .. } = self;
+        let (pass, n_blocks) = (at.pass, group.n_blocks());
+        let step = (NEAR_AT_HAND / (*n_components + group.n_columns())).clamp(1, SOFT_BLOCKS);
+        for first in (0..n_blocks).step_by(step) {
+            let blocks = first..n_blocks.min(first + step);
+            let shares = &mut weights[blocks.start * *n_components..blocks.end * *n_components];
+            finder.joint_into(pass, at.loader, group, blocks.clone(), shares);
+            let (densities, _) = drawn.densities.as_chunks_mut::<LANES>();
+            let (weights, log2_density) = (&group.weights()[blocks.clone()], &mut densities[blocks]);
+            pass.set.run(Shares { joint: shares, least: &pass.cutoffs, weights, log2_density });
+        }
         self.add_common(at, tally);
     }
 
     /// EM with near components only: the others have no share.
     fn share_near(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, weights, shares, .. } = self;
+        let first_row = group.first_row();
         shares.given.clear();
-        self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
+        self.finder.for_each(at, group, 0..group.n_blocks(), |found| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
             let best = at.pass.set.run(Largest { values: found.posterior });
-            drawn.label(found, best, at.chunk.hints(), group);
-            let (weight, out) = (found.place.take(group.weights()), &mut weights[..found.posterior.len()]);
-            at.pass.set.run(Apportion { posterior: found.posterior, sum: &found.evidence.sum, weight: &weight, out });
+            drawn.label(found, best, at.chunk.hints(), first_row);
+            let (sum, weight, out) = (&found.evidence.sum, &found.weights, &mut weights[..found.posterior.len()]);
+            at.pass.set.run(Apportion { posterior: found.posterior, sum, weight, out });
             shares.give(found, out);
         });
         shares.sort();
@@ -159,25 +165,25 @@ impl<F: Family> Workspace<F> {
     fn draw(&mut self, at: &At<'_, F>, address: Address, tally: &mut Tally<F::Moments>) {
         let Self { group, finder, narrow, drawn, .. } = self;
         let (pass, hints, n_blocks) = (at.pass, at.chunk.hints(), group.n_blocks());
-        let first_row = at.chunk.row_number(group.first_row());
-        address.uniform_blocks_into(first_row, &mut drawn.uniforms[..n_blocks]);
+        let first_row = group.first_row();
+        address.uniform_blocks_into(at.chunk.row_number(first_row), &mut drawn.uniforms[..n_blocks]);
         let draw = |drawn: &mut Drawn, found: &Found<'_>| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
             let uniform = &found.place.take(&drawn.uniforms);
             let chosen = pass.set.run(Draw { weights: found.posterior, sum: &found.evidence.sum, uniform });
-            drawn.label(found, chosen, hints, group);
+            drawn.label(found, chosen, hints, first_row);
         };
         let mut n_drawn = 0;
         if let Some(bound) = pass.narrow {
             n_drawn = n_blocks / 2 * 2;
-            narrow.draw(pass, bound, (at.chunk, at.loader), (group, n_drawn), drawn);
+            narrow.draw(at, bound, (group, n_drawn), drawn);
             // In row order, whatever order they were drawn in.
             narrow.unsure.sort_unstable();
             for rows in narrow.unsure.chunks(LANES) {
                 finder.of_rows(pass, hints, group, rows, |found| draw(drawn, found));
             }
         }
-        finder.for_each(pass, at.chunk, at.loader, (group, n_drawn..n_blocks), |found| draw(drawn, found));
+        finder.for_each(at, group, n_drawn..n_blocks, |found| draw(drawn, found));
         self.add_labelled(at, tally);
     }
 
@@ -186,11 +192,10 @@ impl<F: Family> Workspace<F> {
         let Self { group, drawn, weights, splitter, n_components, .. } = self;
         let mut splits = weights.chunks_exact_mut(*n_components);
         let mut row = at.chunk.row_number(group.first_row());
-        self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
+        self.finder.for_each(at, group, 0..group.n_blocks(), |found| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
-            let counts = found.place.take(group.weights());
             let out = splits.next().expect("invariant: splits for every block");
-            splitter.split(&counts, found.posterior, &found.evidence.sum, (address, row), out);
+            splitter.split(&found.weights, found.posterior, &found.evidence.sum, (address, row), out);
             row += LANES as u64;
         });
         // Every draw is a row of weight 1.
@@ -205,10 +210,11 @@ impl<F: Family> Workspace<F> {
     /// CEM: assigns every row to its most probable component.
     fn choose(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, .. } = self;
-        self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
+        let first_row = group.first_row();
+        self.finder.for_each(at, group, 0..group.n_blocks(), |found| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
             let best = at.pass.set.run(Largest { values: found.posterior });
-            drawn.label(found, best, at.chunk.hints(), group);
+            drawn.label(found, best, at.chunk.hints(), first_row);
         });
         self.add_labelled(at, tally);
     }
@@ -225,6 +231,7 @@ impl<F: Family> Workspace<F> {
             let row = at.chunk.row_number(rows.start + row) as usize;
             return Err(Error::Label { row, label, n_components: self.n_components });
         }
+        self.group.load(at.pass.set, at.loader, self.group.n_blocks());
         self.drawn.labels[..self.group.n_blocks() * LANES].fill(0);
         self.drawn.labels[..labels.len()].copy_from_slice(labels);
         self.drawn.densities.fill(0.0);
@@ -235,10 +242,10 @@ impl<F: Family> Workspace<F> {
     /// Likelihoods only.
     fn evaluate(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, drawn, .. } = self;
-        self.finder.for_each(at.pass, at.chunk, at.loader, (group, 0..group.n_blocks()), |found| {
+        self.finder.for_each(at, group, 0..group.n_blocks(), |found| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
             // The posterior of the best component is 1/sum, because it is stored as 2⁰.
-            let (weights, sum) = (found.place.take(group.weights()), &found.evidence.sum);
+            let (weights, sum) = (&found.weights, &found.evidence.sum);
             tally.ln_best_posterior -= (0..LANES).map(|lane| weights[lane] * scalar_ln(sum[lane])).sum::<f64>();
         });
         self.add_likelihood(tally);
@@ -300,13 +307,13 @@ impl<F: Family> Workspace<F> {
 
 /// Weights of rows that belong to a few components each.
 #[derive(Default)]
-struct Shares {
+struct NearShares {
     given: Vec<Share>,
     sorted: Vec<Share>,
     ends: Vec<u32>,
 }
 
-impl Shares {
+impl NearShares {
     /// Records the non-zero weights of some rows.
     fn give(&mut self, found: &Found<'_>, weights: &[Lanes]) {
         let components = found.components.expect("invariant: only near components have separate shares");

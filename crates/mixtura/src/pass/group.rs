@@ -3,6 +3,9 @@
 use crate::kernels::{InstructionSet, LANES, Lanes};
 use crate::rows::{Loader, Rows};
 
+/// How many blocks ahead of the one that is loaded are requested from memory.
+const AHEAD: usize = 4;
+
 /// Rows that are processed together: loaded, centred, with a column of ones.
 pub(super) struct Group {
     /// Number of `Lanes` per block: the columns and the column of ones.
@@ -13,6 +16,8 @@ pub(super) struct Group {
     first: usize,
     n_blocks: usize,
     n_rows: usize,
+    /// Blocks that have been loaded.
+    n_loaded: usize,
 }
 
 impl Group {
@@ -25,17 +30,25 @@ impl Group {
             first: 0,
             n_blocks: 0,
             n_rows: 0,
+            n_loaded: 0,
         }
     }
 
-    /// Loads `n` blocks starting with number `first`.
-    pub(super) fn load(&mut self, set: InstructionSet, loader: &Loader<'_>, rows: &Rows<'_>, first: usize, n: usize) {
-        for (i, block) in self.blocks.chunks_exact_mut(self.stride).take(n).enumerate() {
-            loader.load(set, first + i, &mut block[..self.stride - 1]);
-            rows.load_weights(first + i, &mut self.weights[i]);
-        }
-        (self.first, self.n_blocks) = (first, n);
+    /// Takes `n` blocks starting with number `first`, which are yet to be loaded.
+    pub(super) fn take(&mut self, rows: &Rows<'_>, first: usize, n: usize) {
+        (0..n).for_each(|i| rows.load_weights(first + i, &mut self.weights[i]));
+        (self.first, self.n_blocks, self.n_loaded) = (first, n, 0);
         self.n_rows = ((first + n) * LANES).min(rows.n_rows()) - first * LANES;
+    }
+
+    /// Loads the first `n` blocks, except those loaded before. Loading a few at a time, just before they are used,
+    /// gives the memory time to deliver the next ones.
+    pub(super) fn load(&mut self, set: InstructionSet, loader: &Loader<'_>, n: usize) {
+        for block in self.n_loaded..n {
+            loader.prefetch(self.first + block + AHEAD);
+            loader.load(set, self.first + block, &mut self.blocks[block * self.stride..][..self.stride - 1]);
+        }
+        self.n_loaded = self.n_loaded.max(n);
     }
 
     pub(super) fn n_columns(&self) -> usize {
@@ -54,11 +67,6 @@ impl Group {
     /// Number of the first row within the piece.
     pub(super) fn first_row(&self) -> usize {
         self.first * LANES
-    }
-
-    /// Number, within the piece, of a block to be loaded after this group.
-    pub(super) fn next_block(&self, block: usize) -> usize {
-        self.first + self.n_blocks + block
     }
 
     /// All blocks: their columns and the column of ones.

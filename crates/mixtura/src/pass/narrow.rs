@@ -1,14 +1,12 @@
 //! Draws labels in single precision, and finds the rows whose draw might differ in double precision.
 
 use super::PreparedPass;
-use super::chunk::Drawn;
+use super::chunk::{At, Drawn};
 use super::group::{Group, Place};
 use super::near::Order;
 use super::posterior::collect_hints;
 use crate::family::{Family, Near};
 use crate::kernels::{ErrorBound, LANES, Lanes, Narrow, NarrowDraw, NarrowLanes};
-use crate::rows::Loader;
-use crate::sweep::Chunk;
 
 /// Buffers for draws in single precision, two blocks at a time.
 pub(super) struct NarrowFinder {
@@ -42,18 +40,16 @@ impl NarrowFinder {
     /// Draws all rows of the first `n_blocks` blocks, an even number. Uncertain rows are collected in `unsure`.
     pub(super) fn draw<F: Family>(
         &mut self,
-        pass: &PreparedPass<F>,
+        &At { pass, chunk, loader }: &At<'_, F>,
         bound: ErrorBound,
-        (chunk, loader): (&Chunk<'_>, &Loader<'_>),
-        (group, n_blocks): (&Group, usize),
+        (group, n_blocks): (&mut Group, usize),
         drawn: &mut Drawn,
     ) {
         self.unsure.clear();
         let (n, set) = (group.n_columns(), pass.set);
-        let prefetch = |block: usize| (0..2).for_each(|i| loader.prefetch(group.next_block(block + i)));
         let Some(search) = &pass.search else {
             for block in (0..n_blocks).step_by(2) {
-                prefetch(block);
+                group.load(set, loader, block + 2);
                 let (first, second) = (&group.block(block)[..n], &group.block(block + 1)[..n]);
                 let radius = set.run(Narrow { first, second, out: &mut self.block });
                 F::narrow_joint_into(&pass.prepared, set, &self.block, &mut self.joint);
@@ -64,9 +60,9 @@ impl NarrowFinder {
             }
             return;
         };
+        group.load(set, loader, n_blocks);
         let rows = self.order.sort(search, group, chunk.hints(), 0..(n_blocks * LANES).min(group.n_rows()));
-        for (pair, rows) in rows.chunks(2 * LANES).enumerate() {
-            prefetch(2 * pair);
+        for rows in rows.chunks(2 * LANES) {
             let (first, second) = rows.split_at(rows.len().min(LANES));
             let [first_block, second_block] = &mut self.gathered;
             group.gather(first, first_block);
@@ -85,7 +81,7 @@ impl NarrowFinder {
             let joint = &mut self.joint[..n_near];
             let found = NarrowFound { places, joint, components: Some(components), slopes, radius };
             found.label(pass, bound, drawn, &mut self.unsure);
-            drawn.hint(chunk.hints(), group, rows);
+            drawn.hint(chunk.hints(), group.first_row(), rows);
         }
     }
 }

@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::PreparedPass;
+use super::chunk::At;
 use super::group::{Group, Place};
 use super::near::Order;
 use crate::family::{Family, Near};
 use crate::kernels::{Evidence, LANES, Lanes, Softmax};
 use crate::rows::Loader;
-use crate::sweep::{Chunk, Hints};
+use crate::sweep::Hints;
 
 /// Results for up to 16 rows.
 pub(super) struct Found<'a> {
@@ -20,6 +21,8 @@ pub(super) struct Found<'a> {
     pub components: Option<&'a [u32]>,
     /// Sums of the posteriors, and log₂ of the mixture density.
     pub evidence: Evidence,
+    /// Weights of the rows.
+    pub weights: Lanes,
 }
 
 impl Found<'_> {
@@ -66,28 +69,42 @@ impl<F: Family> Finder<F> {
     /// components are searched for.
     pub(super) fn for_each(
         &mut self,
-        pass: &PreparedPass<F>,
-        chunk: &Chunk<'_>,
-        loader: &Loader<'_>,
-        (group, blocks): (&Group, Range<usize>),
+        &At { pass, chunk, loader }: &At<'_, F>,
+        group: &mut Group,
+        blocks: Range<usize>,
         mut each: impl FnMut(&Found<'_>),
     ) {
         let Some(search) = &pass.search else {
             for block in blocks {
-                loader.prefetch(group.next_block(block));
+                group.load(pass.set, loader, block + 1);
                 let lanes = group.block(block);
                 F::log2_joint_into(&pass.prepared, pass.set, lanes, &mut self.scratch, &mut self.joint);
-                each(&found(pass, &mut self.joint, &pass.cutoffs, None, Place::Block(block)));
+                each(&found(pass, &mut self.joint, &pass.cutoffs, None, (group, Place::Block(block))));
             }
             return;
         };
+        group.load(pass.set, loader, blocks.end);
         let mut order = std::mem::take(&mut self.order);
         let rows = blocks.start * LANES..(blocks.end * LANES).min(group.n_rows());
-        for (i, rows) in order.sort(search, group, chunk.hints(), rows).chunks(LANES).enumerate() {
-            loader.prefetch(group.next_block(blocks.start + i));
+        for rows in order.sort(search, group, chunk.hints(), rows).chunks(LANES) {
             self.near(pass, chunk.hints(), group, rows, &mut each);
         }
         self.order = order;
+    }
+
+    /// Log-densities of all components for some blocks of a group, block after block.
+    pub(super) fn joint_into(
+        &mut self,
+        pass: &PreparedPass<F>,
+        loader: &Loader<'_>,
+        group: &mut Group,
+        blocks: Range<usize>,
+        out: &mut [Lanes],
+    ) {
+        for (block, out) in blocks.zip(out.chunks_exact_mut(pass.n_components())) {
+            group.load(pass.set, loader, block + 1);
+            F::log2_joint_into(&pass.prepared, pass.set, group.block(block), &mut self.scratch, out);
+        }
     }
 
     /// Passes on the posteriors of up to 16 rows from anywhere in the group.
@@ -104,7 +121,7 @@ impl<F: Family> Finder<F> {
         }
         group.gather(rows, &mut self.gathered);
         F::log2_joint_into(&pass.prepared, pass.set, &self.gathered, &mut self.scratch, &mut self.joint);
-        each(&found(pass, &mut self.joint, &pass.cutoffs, None, Place::Rows(rows)));
+        each(&found(pass, &mut self.joint, &pass.cutoffs, None, (group, Place::Rows(rows))));
     }
 
     fn near(
@@ -125,7 +142,7 @@ impl<F: Family> Finder<F> {
             *cutoff = pass.cutoffs[component as usize];
         }
         let joint = &mut self.joint[..n_near];
-        each(&found(pass, joint, &cutoffs[..n_near], Some(components), Place::Rows(rows)));
+        each(&found(pass, joint, &cutoffs[..n_near], Some(components), (group, Place::Rows(rows))));
     }
 }
 
@@ -135,10 +152,10 @@ fn found<'a, F: Family>(
     joint: &'a mut [Lanes],
     cutoffs: &[f64],
     components: Option<&'a [u32]>,
-    place: Place<'a>,
+    (group, place): (&Group, Place<'a>),
 ) -> Found<'a> {
     let evidence = pass.set.run(Softmax { joint, least: cutoffs });
-    Found { place, posterior: joint, components, evidence }
+    Found { place, posterior: joint, components, evidence, weights: place.take(group.weights()) }
 }
 
 /// Collects the components that rows were last found near.
