@@ -3,8 +3,10 @@
 use crate::kernels::{InstructionSet, LANES, Lanes};
 use crate::rows::{Loader, Rows};
 
-/// How many blocks ahead of the one that is loaded are requested from memory.
-const AHEAD: usize = 4;
+/// How far ahead of the block that is loaded blocks are requested from memory: this many, and as many more as have so
+/// many columns in all.
+const BLOCKS_AHEAD: usize = 3;
+const COLUMNS_AHEAD: usize = 64;
 
 /// Rows that are processed together: loaded, centred, with a column of ones.
 pub(super) struct Group {
@@ -41,14 +43,19 @@ impl Group {
         self.n_rows = ((first + n) * LANES).min(rows.n_rows()) - first * LANES;
     }
 
-    /// Loads the first `n` blocks, except those loaded before. Loading a few at a time, just before they are used,
-    /// gives the memory time to deliver the next ones.
+    /// Loads the first `n` blocks, except those loaded before, and requests the first part of those a few blocks ahead.
+    /// Blocks loaded just before they are used leave memory the time to deliver the next ones.
     pub(super) fn load(&mut self, set: InstructionSet, loader: &Loader<'_>, n: usize) {
         for block in self.n_loaded..n {
-            loader.prefetch(self.first + block + AHEAD);
+            self.prefetch(loader, block, 0);
             loader.load(set, self.first + block, &mut self.blocks[block * self.stride..][..self.stride - 1]);
         }
         self.n_loaded = self.n_loaded.max(n);
+    }
+
+    /// Requests another part of what lies a few blocks ahead of this one.
+    pub(super) fn prefetch(&self, loader: &Loader<'_>, block: usize, part: usize) {
+        loader.prefetch(self.first + block + BLOCKS_AHEAD + COLUMNS_AHEAD / self.stride, part);
     }
 
     pub(super) fn n_columns(&self) -> usize {

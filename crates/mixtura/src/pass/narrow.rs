@@ -52,7 +52,9 @@ impl NarrowFinder {
                 group.load(set, loader, block + 2);
                 let (first, second) = (&group.block(block)[..n], &group.block(block + 1)[..n]);
                 let radius = set.run(Narrow { first, second, out: &mut self.block });
+                (block..block + 2).for_each(|block| group.prefetch(loader, block, 1));
                 F::narrow_joint_into(&pass.prepared, set, &self.block, &mut self.joint);
+                (block..block + 2).for_each(|block| group.prefetch(loader, block, 2));
                 let slopes = F::narrow_slopes(&pass.prepared);
                 let places = [Place::Block(block), Place::Block(block + 1)];
                 let found = NarrowFound { places, joint: &mut self.joint, components: None, slopes, radius };

@@ -76,9 +76,7 @@ impl<F: Family> Finder<F> {
     ) {
         let Some(search) = &pass.search else {
             for block in blocks {
-                group.load(pass.set, loader, block + 1);
-                let lanes = group.block(block);
-                F::log2_joint_into(&pass.prepared, pass.set, lanes, &mut self.scratch, &mut self.joint);
+                joint_of_block(pass, loader, (group, block), &mut self.scratch, &mut self.joint);
                 each(&found(pass, &mut self.joint, &pass.cutoffs, None, (group, Place::Block(block))));
             }
             return;
@@ -102,8 +100,7 @@ impl<F: Family> Finder<F> {
         out: &mut [Lanes],
     ) {
         for (block, out) in blocks.zip(out.chunks_exact_mut(pass.n_components())) {
-            group.load(pass.set, loader, block + 1);
-            F::log2_joint_into(&pass.prepared, pass.set, group.block(block), &mut self.scratch, out);
+            joint_of_block(pass, loader, (group, block), &mut self.scratch, out);
         }
     }
 
@@ -144,6 +141,20 @@ impl<F: Family> Finder<F> {
         let joint = &mut self.joint[..n_near];
         each(&found(pass, joint, &cutoffs[..n_near], Some(components), (group, Place::Rows(rows))));
     }
+}
+
+/// Loads a block and computes its log-densities of all components.
+fn joint_of_block<F: Family>(
+    pass: &PreparedPass<F>,
+    loader: &Loader<'_>,
+    (group, block): (&mut Group, usize),
+    scratch: &mut F::Scratch,
+    out: &mut [Lanes],
+) {
+    group.load(pass.set, loader, block + 1);
+    group.prefetch(loader, block, 1);
+    F::log2_joint_into(&pass.prepared, pass.set, group.block(block), scratch, out);
+    group.prefetch(loader, block, 2);
 }
 
 /// Turns joint densities into posteriors.

@@ -4,6 +4,10 @@ use super::private::{Storage, Values};
 use super::{Rows, Scalar};
 use crate::kernels::{Centre, InstructionSet, LANES, Lanes, Transpose, prefetch};
 
+/// Parts of a block that are prefetched separately, with work in between: memory accepts only so many requests at a
+/// time, and whoever makes more has to wait.
+pub(crate) const PARTS: usize = 3;
+
 /// Loads blocks of rows, minus a centre.
 pub(crate) struct Loader<'a> {
     rows: &'a Rows<'a>,
@@ -31,26 +35,31 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Prefetches a block that will be loaded soon, if it exists.
-    pub(crate) fn prefetch(&self, block: usize) {
+    /// Prefetches one of the [`PARTS`] of a block that will be loaded soon, if it exists.
+    pub(crate) fn prefetch(&self, block: usize, part: usize) {
         match &self.rows.values {
-            Values::F64(storage) => self.prefetch_stored(storage, block),
-            Values::F32(storage) => self.prefetch_stored(storage, block),
+            Values::F64(storage) => self.prefetch_stored(storage, block, part),
+            Values::F32(storage) => self.prefetch_stored(storage, block, part),
         }
     }
 
-    fn prefetch_stored<T: Scalar>(&self, storage: &Storage<'_, T>, block: usize) {
+    fn prefetch_stored<T: Scalar>(&self, storage: &Storage<'_, T>, block: usize, part: usize) {
         let (n_columns, first) = (self.offset.len(), block * LANES);
+        // A small block is requested at once: its parts would cost more than they save.
+        let n_parts = if n_columns < 2 * PARTS { 1 } else { PARTS };
+        if part >= n_parts || first + LANES > self.rows.n_rows {
+            return;
+        }
+        let columns = part * n_columns / n_parts..(part + 1) * n_columns / n_parts;
         match storage {
             Storage::RowMajor(values) | Storage::Blocked(values) => {
-                prefetch(values.get(first * n_columns..(first + LANES) * n_columns).unwrap_or_default());
+                prefetch(&values[first * n_columns..][columns.start * LANES..columns.end * LANES]);
             }
-            Storage::ColumnMajor(values) if first + LANES <= self.rows.n_rows => {
-                for column in values.chunks_exact(self.rows.n_rows) {
-                    prefetch(&column[first..first + LANES]);
+            Storage::ColumnMajor(values) => {
+                for column in columns {
+                    prefetch(&values[column * self.rows.n_rows + first..][..LANES]);
                 }
             }
-            Storage::ColumnMajor(_) => {}
         }
     }
 

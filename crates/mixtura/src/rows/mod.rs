@@ -412,6 +412,7 @@ impl<T: Scalar> Storage<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::loader::PARTS;
     use super::*;
     use crate::kernels::InstructionSet;
 
@@ -441,8 +442,8 @@ mod tests {
                 assert_eq!(a, b);
                 let mut c = vec![Lanes::all(8.0); n_columns];
                 let loader = columns.loader(&centre);
-                loader.prefetch(block);
-                loader.prefetch(block + 1);
+                (0..PARTS).for_each(|part| loader.prefetch(block, part));
+                (0..PARTS).for_each(|part| loader.prefetch(block + 1, part));
                 loader.load(InstructionSet::detect(), block, &mut c);
                 assert_eq!(a, c);
                 for (d, lanes) in a.iter().enumerate() {

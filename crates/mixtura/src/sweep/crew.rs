@@ -47,17 +47,17 @@ impl<'a> Crew<'a> {
         chunks: Range<u64>,
     ) -> Result<Tree<P::Tally>, Error> {
         let nodes = nodes_of(chunks.start, chunks.end);
-        let values: Vec<Result<P::Tally, Error>> =
+        let values: Vec<Result<Box<P::Tally>, Error>> =
             nodes.par_iter().map(|&(first, level)| self.node(sweep, piece, first, level)).collect();
         let mut tree = Tree::new();
         for ((first, level), value) in nodes.into_iter().zip(values) {
-            tree.add_node(first, level, value?)?;
+            tree.add_node(first, level, *value?)?;
         }
         Ok(tree)
     }
 
     /// The merged result of 2^level chunks. If several chunks fail, the error of the first one is returned.
-    fn node<P: Prepared>(&self, sweep: &P, piece: Piece<'_>, first: u64, level: u32) -> Result<P::Tally, Error> {
+    fn node<P: Prepared>(&self, sweep: &P, piece: Piece<'_>, first: u64, level: u32) -> Result<Box<P::Tally>, Error> {
         if level == 0 {
             return self.chunk(sweep, piece, first);
         }
@@ -69,15 +69,15 @@ impl<'a> Crew<'a> {
         Ok(left)
     }
 
-    fn chunk<P: Prepared>(&self, sweep: &P, piece: Piece<'_>, number: u64) -> Result<P::Tally, Error> {
+    fn chunk<P: Prepared>(&self, sweep: &P, piece: Piece<'_>, number: u64) -> Result<Box<P::Tally>, Error> {
         if self.is_stopped() {
             return Err(Error::Interrupted);
         }
         let shape = shape_of(piece);
         let workspace = self.workspaces.take(shape, |workspace| sweep.fits(workspace));
-        let mut workspace = workspace.unwrap_or_else(|| sweep.workspace(shape.n_blocks));
+        let mut workspace = workspace.unwrap_or_else(|| Box::new(sweep.workspace(shape.n_blocks)));
         let tally = self.tallies.take(shape, |tally| sweep.clear(tally));
-        let mut tally = tally.unwrap_or_else(|| sweep.tally());
+        let mut tally = tally.unwrap_or_else(|| Box::new(sweep.tally()));
         let done = sweep.add(&piece.chunk(number), &mut workspace, &mut tally);
         self.workspaces.put(shape, workspace);
         done.map(|()| tally)
@@ -103,13 +103,13 @@ struct Shelf(Mutex<Vec<(Shape, Box<dyn Any + Send>)>>);
 
 impl Shelf {
     /// Takes the last one, if it fits.
-    fn take<T: 'static>(&self, shape: Shape, fits: impl FnOnce(&mut T) -> bool) -> Option<T> {
+    fn take<T: 'static>(&self, shape: Shape, fits: impl FnOnce(&mut T) -> bool) -> Option<Box<T>> {
         let (made_for, last) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
         let mut object = last.downcast::<T>().ok().filter(|_| made_for == shape)?;
-        fits(&mut object).then_some(*object)
+        fits(&mut object).then_some(object)
     }
 
-    fn put<T: Send + 'static>(&self, shape: Shape, object: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((shape, Box::new(object)));
+    fn put<T: Send + 'static>(&self, shape: Shape, object: Box<T>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((shape, object));
     }
 }
