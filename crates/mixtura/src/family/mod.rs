@@ -138,6 +138,20 @@ pub trait Family:
         scratch: &mut Self::Scratch,
         out: &mut [Lanes],
     );
+    /// The same for several blocks of the D centred columns and a column of ones: K `Lanes` for each block.
+    #[doc(hidden)]
+    fn log2_joints_into(
+        prepared: &Self::Prepared,
+        set: InstructionSet,
+        (blocks, n_blocks): (&[Lanes], usize),
+        scratch: &mut Self::Scratch,
+        out: &mut [Lanes],
+    ) {
+        let (stride, n_components) = (blocks.len() / n_blocks, out.len() / n_blocks);
+        for (block, out) in blocks.chunks_exact(stride).zip(out.chunks_exact_mut(n_components)) {
+            Self::log2_joint_into(prepared, set, block, scratch, out);
+        }
+    }
     /// The same, but only for components that may count for some row of the block; returns their number.
     #[doc(hidden)]
     fn log2_near_into(

@@ -3,6 +3,8 @@
 //! Every product has four partial sums, as in [`DotProducts`](super::DotProducts), and so the same bits;
 //! a register holds those of two products. What is multiplied more than once never leaves registers.
 
+use std::ops::Range;
+
 use super::dispatch::block_by_block;
 use super::dots::WIDTH;
 use super::vector::{TwoFours, Vector};
@@ -12,6 +14,8 @@ use super::{Arithmetic, InstructionSet, Kernel, LANES, Lanes, Side};
 const PAIRED: usize = 4;
 /// Most rows of the other side: 12 × 2 sums and 2 + 1 operands fit thirty-two registers.
 const PLAIN: usize = 12;
+/// Columns that stay in the L2 cache, in all blocks, while all rows of a triangle are multiplied with them.
+const COLUMNS: usize = 120;
 
 /// The paired side of a tile: up to 2N rows in N vectors.
 trait Paired: Copy {
@@ -126,12 +130,12 @@ impl<T: Tiles, const M: usize> Kernel for Run<'_, T, M> {
     }
 }
 
-/// Takes all plain rows, in runs that are as even as can be: a short one would wait for its own sums.
-fn add_all(set: InstructionSet, n: usize, tiles: &mut impl Tiles) {
-    let n_runs = n.div_ceil(PLAIN);
-    let mut first = 0;
+/// Takes some plain rows, in runs of nearly equal length: a short one would wait for its own sums.
+fn add_all(set: InstructionSet, rows: Range<usize>, tiles: &mut impl Tiles) {
+    let n_runs = rows.len().div_ceil(PLAIN);
+    let mut first = rows.start;
     for run in 0..n_runs {
-        let height = (n - first).div_ceil(n_runs - run);
+        let height = (rows.end - first).div_ceil(n_runs - run);
         macro_rules! run {
             ($($height:literal)*) => {
                 match height {
@@ -160,7 +164,7 @@ pub(super) fn add_matrix(
     } else {
         Matrix { plain: left, paired: right, n_blocks, out, plain_step: out_stride, paired_step: 1 }
     };
-    add_all(set, matrix.plain.n, &mut matrix);
+    add_all(set, 0..matrix.plain.n, &mut matrix);
 }
 
 struct Matrix<'a> {
@@ -218,14 +222,18 @@ impl OuterProduct<'_> {
     pub(crate) fn add(self, set: InstructionSet) {
         let Self { blocks, stride, weights, out } = self;
         let n_blocks = blocks.len() / stride;
-        for first in (0..stride).step_by(PAIRED) {
-            let n = PAIRED.min(stride - first);
-            let rows = Side { blocks, stride, first, n };
-            // Tiles reach beyond the diagonal; what lies there is not added to anything.
-            match weights {
-                None => add_all(set, first + n, &mut SomeRows { rows, paired: rows, n_blocks, out }),
-                Some(weights) => {
-                    add_all(set, first + n, &mut SomeRows { rows, paired: Weighted { rows, weights }, n_blocks, out });
+        for panel in (0..stride).step_by(COLUMNS) {
+            for first in (panel..stride).step_by(PAIRED) {
+                let n = PAIRED.min(stride - first);
+                let rows = Side { blocks, stride, first, n };
+                // Tiles reach beyond the diagonal; what lies there is not added to anything.
+                let columns = panel..(first + n).min(panel + COLUMNS);
+                match weights {
+                    None => add_all(set, columns, &mut SomeRows { rows, paired: rows, n_blocks, out }),
+                    Some(weights) => {
+                        let paired = Weighted { rows, weights };
+                        add_all(set, columns, &mut SomeRows { rows, paired, n_blocks, out });
+                    }
                 }
             }
         }
@@ -270,7 +278,7 @@ pub(crate) struct OuterProducts<'a> {
 impl OuterProducts<'_> {
     /// Adds them, a few components at a time.
     pub(crate) fn add(mut self, set: InstructionSet) {
-        add_all(set, self.weights.n, &mut self);
+        add_all(set, 0..self.weights.n, &mut self);
     }
 }
 
@@ -283,8 +291,10 @@ impl Tiles for OuterProducts<'_> {
         let weights = Side { first: self.weights.first + first, ..self.weights };
         let out = &mut self.out[first * size..][..M * size];
         // Two rows by two columns at a time: of the two by two on the diagonal one is above it.
-        for i in (0..stride / 2 * 2).step_by(2) {
-            for j in (0..=i).step_by(2) {
+        let even = stride / 2 * 2;
+        let rows = (0..even).step_by(COLUMNS).flat_map(|panel| (panel..even).step_by(2).map(move |i| (panel, i)));
+        for (panel, i) in rows {
+            for j in (panel..=i.min(panel + COLUMNS - 1)).step_by(2) {
                 let sums = tile::<A, M, 2>(weights, Square { blocks, stride, i, j }, n_blocks);
                 let (upper, lower) = (i * (i + 1) / 2 + j, (i + 1) * (i + 2) / 2 + j);
                 for (out, sums) in out.chunks_exact_mut(size).zip(&sums) {
@@ -352,8 +362,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn triangles_have_the_bits_of_products_that_are_written_down(
-            stride in 1usize..=40, n_components in 1usize..=30, n_blocks in 1usize..4, gap in 0usize..3,
-            values in prop::collection::vec(-1.0..1.0f64, 3 * (40 + 33) * LANES),
+            stride in prop_oneof![9 => 1usize..=40, 1 => COLUMNS - 2..=COLUMNS + 30],
+            n_components in 1usize..=30, n_blocks in 1usize..4, gap in 0usize..3,
+            values in prop::collection::vec(-1.0..1.0f64, 3 * (COLUMNS + 30 + 33) * LANES),
         ) {
             let lanes: Vec<Lanes> = values.as_chunks().0.iter().map(|&lanes| Lanes(lanes)).collect();
             let (blocks, weights) = lanes.split_at(n_blocks * stride);

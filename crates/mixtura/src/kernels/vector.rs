@@ -15,6 +15,8 @@ pub(crate) trait Vector<T>: Copy {
     fn load(numbers: &[T]) -> Self;
     /// Overwrites the first numbers of a slice.
     fn store(self, out: &mut [T]);
+    /// `self + addend`.
+    fn add(self, addend: Self) -> Self;
     /// `self − subtrahend`.
     fn sub(self, subtrahend: Self) -> Self;
     /// `self · factor`.
@@ -63,6 +65,11 @@ macro_rules! plain_vector {
             #[inline(always)]
             fn store(self, out: &mut [$number]) {
                 out[..N].copy_from_slice(&self.0);
+            }
+
+            #[inline(always)]
+            fn add(self, addend: Self) -> Self {
+                Self::from_fn(|lane| self.0[lane] + addend.0[lane])
             }
 
             #[inline(always)]

@@ -9,7 +9,7 @@ use super::split::Splitter;
 use super::{Assignment, PreparedPass, Tally};
 use crate::Error;
 use crate::family::{CommonRows, Family, OwnRows};
-use crate::kernels::{Apportion, Draw, LANES, Lanes, Largest, Shares, flat, scalar_ln};
+use crate::kernels::{Apportion, Draw, LANES, Lanes, Largest, Shares, TALL, flat, scalar_ln};
 use crate::random::Address;
 use crate::rows::Loader;
 use crate::sweep::{CHUNK_BLOCKS, Chunk, Hints};
@@ -18,6 +18,8 @@ use crate::sweep::{CHUNK_BLOCKS, Chunk, Hints};
 const SOFT_BLOCKS: usize = 16;
 /// Columns and log-densities of blocks that stay in the L1 cache until they have become shares.
 const NEAR_AT_HAND: usize = 128;
+/// Columns of blocks that stay in the L2 cache.
+const AT_HAND: usize = 4096;
 
 /// The buffers of one thread, reused from round to round.
 pub struct Workspace<F: Family> {
@@ -115,6 +117,13 @@ impl<F: Family> Workspace<F> {
     }
 }
 
+/// Blocks whose log-densities are turned into shares at a time: as many as stay in the L1 cache or, if their columns do
+/// not, in the L2 cache.
+fn blocks_at_a_time(n_components: usize, n_columns: usize) -> usize {
+    let n = if n_columns > TALL { AT_HAND / n_columns } else { NEAR_AT_HAND / (n_components + n_columns) };
+    n.clamp(1, SOFT_BLOCKS)
+}
+
 /// The pass and the current chunk.
 pub(super) struct At<'a, F: Family> {
     pub(super) pass: &'a PreparedPass<F>,
@@ -128,7 +137,7 @@ impl<F: Family> Workspace<F> {
     fn share(&mut self, at: &At<'_, F>, tally: &mut Tally<F::Moments>) {
         let Self { group, finder, drawn, weights, n_components, .. } = self;
         let (pass, n_blocks) = (at.pass, group.n_blocks());
-        let step = (NEAR_AT_HAND / (*n_components + group.n_columns())).clamp(1, SOFT_BLOCKS);
+        let step = blocks_at_a_time(*n_components, group.n_columns());
         for first in (0..n_blocks).step_by(step) {
             let blocks = first..n_blocks.min(first + step);
             let shares = &mut weights[blocks.start * *n_components..blocks.end * *n_components];

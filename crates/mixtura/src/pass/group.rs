@@ -1,5 +1,7 @@
 //! Rows of a chunk that are processed together, and where their results go.
 
+use std::ops::Range;
+
 use crate::kernels::{InstructionSet, LANES, Lanes};
 use crate::rows::{Loader, Rows};
 
@@ -79,6 +81,11 @@ impl Group {
     /// All blocks: their columns and the column of ones.
     pub(super) fn blocks(&self) -> &[Lanes] {
         &self.blocks[..self.n_blocks * self.stride]
+    }
+
+    /// Some of the blocks.
+    pub(super) fn blocks_in(&self, range: Range<usize>) -> &[Lanes] {
+        &self.blocks[range.start * self.stride..range.end * self.stride]
     }
 
     /// One block: the columns and the column of ones.

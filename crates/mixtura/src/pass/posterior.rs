@@ -7,9 +7,13 @@ use super::chunk::At;
 use super::group::{Group, Place};
 use super::near::Order;
 use crate::family::{Family, Near};
-use crate::kernels::{Evidence, LANES, Lanes, Softmax};
-use crate::rows::Loader;
+use crate::kernels::{Evidence, LANES, Lanes, Softmax, TALL};
+use crate::rows::{Loader, PARTS};
 use crate::sweep::Hints;
+
+/// With fewer columns than this, or more than [`TALL`], several blocks are evaluated in one call: calls would cost more
+/// than loading each block just before it is used saves.
+const FEW: usize = 6;
 
 /// Results for up to 16 rows.
 pub(super) struct Found<'a> {
@@ -90,7 +94,7 @@ impl<F: Family> Finder<F> {
         self.order = order;
     }
 
-    /// Log-densities of all components for some blocks of a group, block after block.
+    /// Log-densities of all components for some blocks of a group that keeps them, block after block.
     pub(super) fn joint_into(
         &mut self,
         pass: &PreparedPass<F>,
@@ -99,9 +103,18 @@ impl<F: Family> Finder<F> {
         blocks: Range<usize>,
         out: &mut [Lanes],
     ) {
-        for (block, out) in blocks.zip(out.chunks_exact_mut(pass.n_components())) {
-            joint_of_block(pass, loader, (group, block), &mut self.scratch, out);
+        if group.n_columns() >= FEW && group.n_columns() <= TALL {
+            for (block, out) in blocks.zip(out.chunks_exact_mut(pass.n_components())) {
+                joint_of_block(pass, loader, (group, block), &mut self.scratch, out);
+            }
+            return;
         }
+        for block in blocks.clone() {
+            group.load(pass.set, loader, block + 1);
+            (1..PARTS).for_each(|part| group.prefetch(loader, block, part));
+        }
+        let loaded = (group.blocks_in(blocks.clone()), blocks.len());
+        F::log2_joints_into(&pass.prepared, pass.set, loaded, &mut self.scratch, out);
     }
 
     /// Passes on the posteriors of up to 16 rows from anywhere in the group.

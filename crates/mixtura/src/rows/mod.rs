@@ -7,7 +7,7 @@ mod normalize;
 use std::borrow::Cow;
 
 pub use builder::RowsBuilder;
-pub(crate) use loader::Loader;
+pub(crate) use loader::{Loader, PARTS};
 pub use normalize::Normalization;
 
 use crate::Error;
@@ -412,7 +412,6 @@ impl<T: Scalar> Storage<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::loader::PARTS;
     use super::*;
     use crate::kernels::InstructionSet;
 

@@ -4,13 +4,7 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::low_rank::raise_if_low_rank;
-
-/// A pivot that is not positive: where, and its value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct BadPivot {
-    pub pivot: usize,
-    pub value: f64,
-}
+use crate::kernels::{BadPivot, Cholesky, InstructionSet, InvertLower};
 
 /// Index of (i, j ≤ i) in a packed lower triangle.
 pub(crate) fn packed(i: usize, j: usize) -> usize {
@@ -21,21 +15,8 @@ pub(crate) fn packed(i: usize, j: usize) -> usize {
 ///
 /// A pivot must exceed `least` times the matrix's diagonal entry there. Cost D³/3.
 pub(crate) fn cholesky(matrix: &[f64], n: usize, least: f64) -> Result<Vec<f64>, BadPivot> {
-    let mut factor = vec![0.0; n * (n + 1) / 2];
-    for i in 0..n {
-        let (done, rest) = factor.split_at_mut(packed(i, 0));
-        let row = &mut rest[..=i];
-        for j in 0..i {
-            let other = &done[packed(j, 0)..][..=j];
-            row[j] = (matrix[i * n + j] - dot(&row[..j], &other[..j])) / other[j];
-        }
-        let pivot = matrix[i * n + i] - dot(&row[..i], &row[..i]);
-        let enough = pivot > least * matrix[i * n + i] && pivot > 0.0 && pivot.is_finite();
-        if !enough {
-            return Err(BadPivot { pivot: i, value: pivot });
-        }
-        row[i] = pivot.sqrt();
-    }
+    let mut factor = vec![0.0; packed(n, 0)];
+    InstructionSet::detect().run(Cholesky { matrix, n, least, factor: &mut factor })?;
     Ok(factor)
 }
 
@@ -70,19 +51,7 @@ pub(crate) fn for_components<T: Send>(
 /// Inverse of a packed lower triangle, packed. Cost D³/6.
 pub(crate) fn invert_lower(factor: &[f64], n: usize) -> Vec<f64> {
     let mut inverse = vec![0.0; factor.len()];
-    for i in 0..n {
-        let (done, rest) = inverse.split_at_mut(packed(i, 0));
-        let row = &mut rest[..=i];
-        for l in 0..i {
-            let factor = factor[packed(i, l)];
-            for (sum, entry) in row.iter_mut().zip(&done[packed(l, 0)..][..=l]) {
-                *sum -= factor * entry;
-            }
-        }
-        row[i] = 1.0;
-        let diagonal = 1.0 / factor[packed(i, i)];
-        row.iter_mut().for_each(|entry| *entry *= diagonal);
-    }
+    InstructionSet::detect().run(InvertLower { factor, n, inverse: &mut inverse });
     inverse
 }
 

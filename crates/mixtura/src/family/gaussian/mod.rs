@@ -19,9 +19,9 @@ pub use full::{FullGaussian, FullMoments, FullPrepared, FullScratch};
 pub use sampler::GaussianSampler;
 pub use tied::{TiedGaussian, TiedMoments, TiedPrepared, TiedScratch};
 
-use self::matrix::{BadPivot, cholesky};
+use self::matrix::cholesky;
 use crate::Error;
-use crate::kernels::scalar_ln;
+use crate::kernels::{BadPivot, scalar_ln};
 
 /// Parameters of the two kinds that every Gaussian has: means, and how wide they are.
 fn two(parameters: Vec<Vec<f64>>) -> [Vec<f64>; 2] {

@@ -48,6 +48,11 @@ impl Placement {
         self.shifts[component].as_deref()
     }
 
+    /// Whether the rows of all components are centred on the same point.
+    pub(super) fn is_common(&self) -> bool {
+        self.shifts.iter().all(Option::is_none)
+    }
+
     /// Components one after the other: runs of near ones, and each far one by itself.
     pub(super) fn runs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut first = 0;

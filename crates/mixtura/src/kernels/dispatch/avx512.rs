@@ -39,6 +39,11 @@ impl Vector<f64> for Eight {
     }
 
     #[inline(always)]
+    fn add(self, addend: Self) -> Self {
+        Self(call!(_mm512_add_pd(self.0, addend.0)))
+    }
+
+    #[inline(always)]
     fn sub(self, subtrahend: Self) -> Self {
         Self(call!(_mm512_sub_pd(self.0, subtrahend.0)))
     }
@@ -90,12 +95,6 @@ fn columns(a: Eight, b: Eight, c: Eight, d: Eight) -> [Eight; 4] {
     ]
 }
 
-/// x + y.
-#[inline(always)]
-fn add(x: Eight, y: Eight) -> Eight {
-    Eight(call!(_mm512_add_pd(x.0, y.0)))
-}
-
 impl TwoFours for Eight {
     #[inline(always)]
     fn twice(four: &[f64]) -> Self {
@@ -123,10 +122,10 @@ impl TwoFours for Eight {
     fn sums(of: [[Self; 2]; 2]) -> [[f64; 4]; 2] {
         let [[a, b], [c, d]] = of;
         // Of every four 0 + 2 and 1 + 3, then both together.
-        let ac = add(quarters::<EVEN>(a, c), quarters::<ODD>(a, c));
-        let bd = add(quarters::<EVEN>(b, d), quarters::<ODD>(b, d));
+        let ac = quarters::<EVEN>(a, c).add(quarters::<ODD>(a, c));
+        let bd = quarters::<EVEN>(b, d).add(quarters::<ODD>(b, d));
         let mut sums = [[0.0; 4]; 2];
-        add(low(ac, bd), high(ac, bd)).store(sums.as_flattened_mut());
+        low(ac, bd).add(high(ac, bd)).store(sums.as_flattened_mut());
         sums
     }
 }
@@ -145,6 +144,11 @@ impl Vector<f32> for Sixteen {
     #[inline(always)]
     fn store(self, out: &mut [f32]) {
         call!(_mm512_storeu_ps(out[..16].as_mut_ptr(), self.0));
+    }
+
+    #[inline(always)]
+    fn add(self, addend: Self) -> Self {
+        Self(call!(_mm512_add_ps(self.0, addend.0)))
     }
 
     #[inline(always)]

@@ -111,6 +111,23 @@ impl FullPrepared {
         &self.pairs
     }
 
+    pub(super) fn log2_joints_into(
+        &self,
+        set: InstructionSet,
+        blocks: &[Lanes],
+        scratch: &mut FullScratch,
+        out: &mut [Lanes],
+    ) {
+        let (n_columns, constants) = (self.n_columns, &self.constants[..]);
+        if set.is_wide() && self.placement.is_common() {
+            let (stride, parameters) = (n_columns + 1, self.groups());
+            return set.run_wide(WhitenGroups { blocks, stride, n_columns, parameters, constants, out });
+        }
+        for (block, out) in blocks.chunks_exact(n_columns + 1).zip(out.chunks_exact_mut(constants.len())) {
+            self.log2_joint_into(set, block, scratch, out);
+        }
+    }
+
     pub(super) fn log2_joint_into(
         &self,
         set: InstructionSet,
@@ -127,7 +144,9 @@ impl FullPrepared {
             let parameters = &self.groups()[run.start * size..run.end * size];
             let block = self.taken_about(run.start, block, scratch);
             set.run_wide(WhitenGroups {
-                block,
+                blocks: block,
+                stride: self.n_columns,
+                n_columns: self.n_columns,
                 parameters,
                 constants: &self.constants[run.clone()],
                 out: &mut out[run],

@@ -159,6 +159,16 @@ impl Family for FullGaussian {
         moments.reset(prepared.placement().centres());
     }
 
+    fn log2_joints_into(
+        prepared: &FullPrepared,
+        set: InstructionSet,
+        (blocks, _): (&[Lanes], usize),
+        scratch: &mut FullScratch,
+        out: &mut [Lanes],
+    ) {
+        prepared.log2_joints_into(set, blocks, scratch, out);
+    }
+
     fn log2_joint_into(
         prepared: &FullPrepared,
         set: InstructionSet,

@@ -8,8 +8,16 @@ impl Narrowed {
     pub(super) fn joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
         let Self { factors, offsets, constants, .. } = self;
         if set.is_wide() {
-            let parameters = self.groups.get_or_init(|| grouped(block.len(), factors, offsets));
-            return set.run_wide(WhitenGroups { block, parameters, constants, out });
+            let n_columns = block.len();
+            let parameters = self.groups.get_or_init(|| grouped(n_columns, factors, offsets));
+            return set.run_wide(WhitenGroups {
+                blocks: block,
+                stride: n_columns,
+                n_columns,
+                parameters,
+                constants,
+                out,
+            });
         }
         set.run(Whiten { block, factors, offsets, constants, out });
     }
