@@ -1,9 +1,11 @@
 //! Checks that certified single precision draws the same labels as double precision, bit for bit.
 
+use mixtura::driver::{Quiet, Run};
 use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
+use crate::averages::{Recording, problem, run_after};
 use crate::{artificial, fit_rows, rounds, started};
 
 fn pass(
@@ -95,4 +97,41 @@ fn a_fit_is_the_same_in_both_precisions() {
     let (narrow, wide) = (fit(Precision::Certified), fit(Precision::Double));
     assert_eq!(narrow.model, wide.model);
     assert_eq!(narrow.mean_ln_likelihood, wide.mean_ln_likelihood);
+}
+
+/// Two groups of rows far narrower than their distance: single precision cannot tell rows of a group apart.
+fn narrow_groups() -> Rows<'static> {
+    let (rows, _) = artificial(3000, 2, 2, 20);
+    let values = (0..3000).flat_map(|n| rows.row(n).into_iter().map(move |x| (n % 2) as f64 + 1e-7 * x));
+    Rows::from_vec(values.collect(), 2).unwrap()
+}
+
+#[test]
+fn rounds_are_drawn_in_double_precision_while_single_precision_does_not_pay() {
+    let rows = narrow_groups();
+    let initial = started(&rows, 2, &Start::KmeansPlusPlus, 1);
+    let options = rounds(36).algorithm(Algorithm::Sem);
+    let whole_on = |n_threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+        pool.install(|| {
+            let source = Recording::source(&rows);
+            let problem = problem(&source, &initial, &options);
+            let mut run = problem.run_from(initial.clone(), 0).unwrap();
+            run.go(&problem, &Quiet).unwrap();
+            (run, source.engine().statistics())
+        })
+    };
+    let (whole, passes) = whole_on(1);
+    let attempts: Vec<usize> = (0..passes.len()).filter(|&i| passes[i].0.precision == Precision::Certified).collect();
+    assert_eq!(attempts, [0, 5, 14, 31]);
+    assert!(attempts.iter().all(|&i| passes[i].1.n_unsure > 1000));
+    assert_eq!(whole_on(3).0, whole);
+    let source = Source::of(&rows).unwrap();
+    let problem = problem(&source, &initial, &options);
+    for n_rounds in 1..36 {
+        let saved = serde_json::to_string(&run_after(&problem, &initial, n_rounds)).unwrap();
+        let mut rest: Run<FullGaussian> = serde_json::from_str(&saved).unwrap();
+        rest.go(&problem, &Quiet).unwrap();
+        assert_eq!(rest, whole, "from round {n_rounds}");
+    }
 }
