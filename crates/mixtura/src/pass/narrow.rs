@@ -6,7 +6,7 @@ use super::group::{Group, Place};
 use super::near::Order;
 use super::posterior::collect_hints;
 use crate::family::{Family, Near};
-use crate::kernels::{ErrorBound, LANES, Lanes, Narrow, NarrowDraw, NarrowLanes};
+use crate::kernels::{ErrorBound, LANES, Lanes, Narrow, NarrowDraw, NarrowLanes, NarrowRows};
 use crate::rows::Loader;
 use crate::sweep::Chunk;
 
@@ -51,12 +51,14 @@ impl NarrowFinder {
         self.unsure.clear();
         let (n, set) = (group.n_columns(), pass.set);
         let prefetch = |block: usize| (0..2).for_each(|i| loader.prefetch(group.next_block(block + i)));
+        let inverse_scales = F::narrow_inverse_scales(&pass.prepared);
         let Some(search) = &pass.search else {
             for block in (0..n_blocks).step_by(2) {
                 prefetch(block);
                 let (first, second) = (&group.block(block)[..n], &group.block(block + 1)[..n]);
-                let radius = set.run(Narrow { first, second, out: &mut self.block });
-                F::narrow_joint_into(&pass.prepared, set, &self.block, &mut self.joint);
+                let radius = set.run(Narrow { first, second, inverse_scales, out: &mut self.block });
+                let rows = NarrowRows { single: &self.block, double: [first, second] };
+                F::narrow_joint_into(&pass.prepared, set, rows, &mut self.joint);
                 let slopes = F::narrow_slopes(&pass.prepared);
                 let places = [Place::Block(block), Place::Block(block + 1)];
                 let found = NarrowFound { places, joint: &mut self.joint, components: None, slopes, radius };
@@ -72,11 +74,13 @@ impl NarrowFinder {
             group.gather(first, first_block);
             group.gather(if second.is_empty() { first } else { second }, second_block);
             let (first_block, second_block) = (&first_block[..n], &second_block[..n]);
-            let radius = set.run(Narrow { first: first_block, second: second_block, out: &mut self.block });
+            let out = &mut self.block;
+            let radius = set.run(Narrow { first: first_block, second: second_block, inverse_scales, out });
             collect_hints(chunk.hints(), group, rows, pass.n_components(), &mut self.hints);
             let components = &mut self.components;
             let near = Near { hints: &self.hints, least: &search.narrow_cutoffs, out: &mut self.joint, components };
-            let n_near = F::narrow_near_into(&pass.prepared, set, &self.block, near);
+            let both = NarrowRows { single: &self.block, double: [first_block, second_block] };
+            let n_near = F::narrow_near_into(&pass.prepared, set, both, near);
             let (components, slopes) = (&self.components[..n_near], &mut self.slopes[..n_near]);
             for (slope, &component) in slopes.iter_mut().zip(components) {
                 *slope = F::narrow_slopes(&pass.prepared)[component as usize];
@@ -99,7 +103,7 @@ struct NarrowFound<'a> {
     components: Option<&'a [u32]>,
     /// Error slope of each component.
     slopes: &'a [f32],
-    /// Distance of each row from the centre.
+    /// Distance of each row from the centre, in units of the columns' scales.
     radius: NarrowLanes,
 }
 
