@@ -81,20 +81,21 @@ impl Narrowed {
     /// The bound (`docs/certified-draws.md`) counts D multiply-adds for each coordinate of A x + b;
     /// where A has fewer entries it holds all the more.
     pub(super) fn new(wide: &Wide<'_>) -> Option<Self> {
-        Self::with_steep(wide, vec![Vec::new(); wide.constants.len()])
+        Self::with_steep(wide, &vec![Vec::new(); wide.constants.len()])
     }
 
     /// The same, with the coordinates of each component in double precision that would be too inaccurate otherwise.
     pub(super) fn with_steepest(wide: &Wide<'_>) -> Option<Self> {
-        Self::with_steep(wide, (0..wide.constants.len()).map(|k| Coordinates::new(wide, k).steepest()).collect())
+        let steep: Vec<_> = (0..wide.constants.len()).map(|k| Coordinates::new(wide, k).steepest()).collect();
+        Self::with_steep(wide, &steep)
     }
 
-    fn with_steep(wide: &Wide<'_>, steep: Vec<Vec<usize>>) -> Option<Self> {
+    fn with_steep(wide: &Wide<'_>, steep: &[Vec<usize>]) -> Option<Self> {
         let (n, size) = (wide.spread.scales.len(), wide.entries.len());
         let suits = |factor: &[f64]| SIZES.contains(&length(factor));
         let has_steep = steep.iter().any(|steep| !steep.is_empty());
         let gammas = Gammas::new(n, has_steep);
-        let errors = (0..).zip(&steep).map(|(k, steep)| Coordinates::new(wide, k).error(steep, gammas));
+        let errors = (0..).zip(steep).map(|(k, steep)| Coordinates::new(wide, k).error(steep, gammas));
         let (slopes, offsets): (Vec<f64>, Vec<f64>) = errors.unzip();
         let slope = slopes.iter().copied().fold(0.0, f64::max);
         let reach = slopes.iter().zip(&offsets).map(|(slope, offset)| offset / slope).fold(0.0, f64::max);
