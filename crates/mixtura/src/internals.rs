@@ -7,7 +7,7 @@ use crate::family::{CommonRows, Family, Near};
 use crate::generate::Artificial;
 use crate::kernels::{
     Apportion, Centre, DotProducts, Draw, ErrorBound, InstructionSet, LANES, Lanes, Largest, NARROW_LEAST_EXPONENT,
-    Narrow, NarrowDraw, NarrowLanes, Products, Scale, Side, Softmax, SquaredDeviations, Transpose,
+    Narrow, NarrowDraw, NarrowLanes, NarrowRows, Products, Scale, Side, Softmax, SquaredDeviations, Transpose,
 };
 use crate::pass::{Layout, Share, cutoff_exponent};
 use crate::random::{Address, Purpose};
@@ -181,9 +181,9 @@ impl Chunk {
 
     /// Log-densities in single precision: `Whiten`.
     pub fn narrow_whiten(&mut self) {
-        let blocks = self.narrow_blocks.chunks_exact(self.n_columns);
-        for (block, out) in blocks.zip(self.narrow_joint.chunks_exact_mut(self.n_components)) {
-            FullGaussian::narrow_joint_into(&self.prepared, self.set, block, out);
+        let rows = narrow_rows(self.n_columns, &self.narrow_blocks, &self.blocks);
+        for (rows, out) in rows.zip(self.narrow_joint.chunks_exact_mut(self.n_components)) {
+            FullGaussian::narrow_joint_into(&self.prepared, self.set, rows, out);
         }
     }
 
@@ -199,10 +199,10 @@ impl Chunk {
 
     /// Log-densities in single precision of the components that count: `WhitenNear`.
     pub fn narrow_whiten_near(&mut self) {
-        let blocks = self.narrow_blocks.chunks_exact(self.n_columns).zip(&self.hints);
-        for ((block, hints), out) in blocks.zip(self.narrow_joint.chunks_exact_mut(self.n_components)) {
+        let rows = narrow_rows(self.n_columns, &self.narrow_blocks, &self.blocks).zip(&self.hints);
+        for ((rows, hints), out) in rows.zip(self.narrow_joint.chunks_exact_mut(self.n_components)) {
             let near = Near { hints, least: &self.narrow_least, out, components: &mut self.near };
-            black_box(FullGaussian::narrow_near_into(&self.prepared, self.set, block, near));
+            black_box(FullGaussian::narrow_near_into(&self.prepared, self.set, rows, near));
         }
     }
 
@@ -232,10 +232,11 @@ impl Chunk {
     /// Rounds blocks to single precision.
     pub fn narrow(&mut self) {
         let (n, stride) = (self.n_columns, self.n_columns + 1);
+        let inverse_scales = FullGaussian::narrow_inverse_scales(&self.prepared);
         let out = self.narrow_blocks.chunks_exact_mut(n).zip(&mut self.radii);
         for (two, (out, radius)) in self.blocks.chunks_exact(2 * stride).zip(out) {
             let (first, second) = (&two[..n], &two[stride..][..n]);
-            *radius = self.set.run(Narrow { first, second, out });
+            *radius = self.set.run(Narrow { first, second, inverse_scales, out });
         }
     }
 
@@ -326,4 +327,17 @@ impl Chunk {
             FullGaussian::add_own(prepared, *set, rows, scratch, moments);
         });
     }
+}
+
+/// Every two blocks in both precisions.
+fn narrow_rows<'a>(
+    n_columns: usize,
+    single: &'a [NarrowLanes],
+    double: &'a [Lanes],
+) -> impl Iterator<Item = NarrowRows<'a>> {
+    let double = double.chunks_exact(2 * (n_columns + 1));
+    single.chunks_exact(n_columns).zip(double).map(move |(single, double)| {
+        let (first, second) = double.split_at(n_columns + 1);
+        NarrowRows { single, double: [&first[..n_columns], &second[..n_columns]] }
+    })
 }

@@ -19,6 +19,7 @@ mod saem;
 mod sem;
 mod short;
 mod termination;
+mod thrift;
 mod update;
 
 pub use attempts::Attempts;

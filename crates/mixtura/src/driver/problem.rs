@@ -153,7 +153,8 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
 
     /// One pass under the current model.
     pub(super) fn pass(&self, state: &State<F>, assignment: Assignment) -> Result<Tally<F::Moments>, Error> {
-        self.pass_under(state.model.clone(), state.origin.as_deref(), assignment, self.options.precision)
+        let precision = state.thrift.precision(self.options.precision);
+        self.pass_under(state.model.clone(), state.origin.as_deref(), assignment, precision)
     }
 
     /// A model, in the coordinates of `state`, with its mean log-likelihood in double precision.

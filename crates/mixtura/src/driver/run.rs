@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::event::Event;
 use super::origin::moved_back;
 use super::procedure::{Procedure, Steps};
+use super::thrift::Thrift;
 use super::{Observer, Options, Problem, Seen, Termination};
 use crate::family::{Family, Floor};
 use crate::pass::{Assignment, Precision, Tally};
@@ -48,6 +49,9 @@ pub struct State<F: Family> {
     pub repaired: Option<u64>,
     /// What happened so far.
     pub events: Vec<Event>,
+    /// Whether draws use single precision.
+    #[serde(default)]
+    pub(super) thrift: Thrift,
     /// Set while the model is on trial.
     pub(super) trial: Option<Trial<F>>,
 }
@@ -76,6 +80,7 @@ impl<F: Family> State<F> {
             reseeds,
             repaired: None,
             events: Vec::new(),
+            thrift: Thrift::default(),
             trial: None,
         }
     }
@@ -232,7 +237,9 @@ impl<F: Family> Run<F> {
         if !lags && let Some(termination) = self.verdict(problem, observer) {
             return Ok(Some(termination));
         }
+        let (n_unsure, n_rows) = (tally.n_unsure, tally.n_rows);
         let n_repairs = self.procedure.next(problem, &mut self.state, tally)?;
+        self.state.thrift.learn(n_unsure, n_rows);
         self.state.round += 1;
         observer.updated(restart, self.state.round, n_repairs);
         Ok(if lags { self.verdict(problem, observer) } else { None })

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 pub use self::floor::Floor;
 use crate::kernels::Side;
 #[doc(hidden)]
-pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes};
+pub use crate::kernels::{ErrorBound, InstructionSet, Lanes, NarrowLanes, NarrowRows};
 use crate::random::Generator;
 use crate::rows::shorten;
 use crate::{Error, Rows};
@@ -170,9 +170,14 @@ pub trait Family:
     fn narrow_bound(_prepared: &Self::Prepared) -> Option<ErrorBound> {
         None
     }
-    /// The error slope of each component: γ·‖A‖ (see `docs/certified-draws.md`).
+    /// The error slope of each component (see `docs/certified-draws.md`).
     #[doc(hidden)]
     fn narrow_slopes(_prepared: &Self::Prepared) -> &[f32] {
+        unreachable!("invariant: only called for families with a bound")
+    }
+    /// 1 / scale of each column: lengths of rows are measured in units of the scales.
+    #[doc(hidden)]
+    fn narrow_inverse_scales(_prepared: &Self::Prepared) -> &[f32] {
         unreachable!("invariant: only called for families with a bound")
     }
     /// Base-2 logarithms of weight times density in single precision, minus the bound's common part.
@@ -180,7 +185,7 @@ pub trait Family:
     fn narrow_joint_into(
         _prepared: &Self::Prepared,
         _set: InstructionSet,
-        _block: &[NarrowLanes],
+        _rows: NarrowRows<'_>,
         _out: &mut [NarrowLanes],
     ) {
         unreachable!("invariant: only called for families with a bound")
@@ -190,10 +195,10 @@ pub trait Family:
     fn narrow_near_into(
         prepared: &Self::Prepared,
         set: InstructionSet,
-        block: &[NarrowLanes],
+        rows: NarrowRows<'_>,
         near: Near<'_, NarrowLanes, f32>,
     ) -> usize {
-        Self::narrow_joint_into(prepared, set, block, near.out);
+        Self::narrow_joint_into(prepared, set, rows, near.out);
         near.all()
     }
     /// Adds rows that belong to all components, with weights.

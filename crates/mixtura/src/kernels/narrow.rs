@@ -38,6 +38,13 @@ impl DerefMut for NarrowLanes {
     }
 }
 
+/// The rows of two blocks in both precisions, D columns each.
+#[derive(Clone, Copy)]
+pub struct NarrowRows<'a> {
+    pub(crate) single: &'a [NarrowLanes],
+    pub(crate) double: [&'a [Lanes]; 2],
+}
+
 /// Half the distance from 1 to the next number: the unit roundoff u.
 pub(crate) const ROUNDOFF: f32 = f32::EPSILON / 2.0;
 /// Components this many bits below the best one are too light to matter to a draw.
@@ -46,19 +53,22 @@ pub(crate) const RELEVANT_BITS: f32 = 40.0;
 /// Below this exponent a weight counts as zero in single precision: well under what is relevant.
 pub(crate) const NARROW_LEAST_EXPONENT: f32 = -64.0;
 
-/// Beyond this the bound's own assumptions fail: it implies E ≤ ¼ and η ≤ 1/6.
-const LARGEST_MARGIN: f32 = 0.1;
+/// The largest error of a share, relative to C(1 − C), for which the bound's own assumptions hold: it implies E ≤ 1.
+const LARGEST_RELATIVE_ERROR: f32 = 3.0;
 
 /// Bits that any log-density may be off, so that none that is relevant falls below
 /// [`NARROW_LEAST_EXPONENT`] and none that is not rises above the largest.
 const LARGEST_ERROR: f32 = 10.0;
 
-/// Rounds two blocks to single precision and finds the length of each row, rounded up.
+/// Rounds two blocks to single precision and finds the length of each row in units of the columns' scales,
+/// rounded up.
 pub(crate) struct Narrow<'a> {
     /// The D columns of the first block.
     pub first: &'a [Lanes],
     /// The D columns of the second block.
     pub second: &'a [Lanes],
+    /// 1 / scale of each column.
+    pub inverse_scales: &'a [f32],
     /// The result, a `NarrowLanes` for each column.
     pub out: &'a mut [NarrowLanes],
 }
@@ -69,14 +79,16 @@ impl Kernel for Narrow<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> NarrowLanes {
         let mut square = [0.0f32; NARROW_LANES];
-        for ((first, second), out) in self.first.iter().zip(self.second).zip(self.out) {
+        let blocks = self.first.iter().zip(self.second).zip(self.inverse_scales);
+        for (((first, second), &inverse_scale), out) in blocks.zip(self.out) {
             let mut x = [0.0f32; NARROW_LANES];
             for lane in 0..LANES {
                 x[lane] = first[lane] as f32;
                 x[LANES + lane] = second[lane] as f32;
             }
             for lane in 0..NARROW_LANES {
-                square[lane] = A::mul_add_narrow(x[lane], x[lane], square[lane]);
+                let scaled = x[lane] * inverse_scale;
+                square[lane] = A::mul_add_narrow(scaled, scaled, square[lane]);
             }
             out.0 = x;
         }
@@ -88,9 +100,10 @@ impl Kernel for Narrow<'_> {
 /// What bounds the errors of single-precision log-densities.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorBound {
-    /// γ·max_k ‖A_k‖, for one rounding in a multiply-add.
+    /// The largest slope of a component: the error of A x + b for a row of length 1, for one rounding in a
+    /// multiply-add.
     pub(crate) slope: f32,
-    /// max_k ‖b_k‖/‖A_k‖: how far from the centre components are.
+    /// Length of a row whose error is as large as that of b, at most, whatever the component.
     pub(crate) reach: f32,
     /// γ: relative error of a sum of D + 3 rounded terms, for one rounding in a multiply-add.
     pub(crate) gamma: f32,
@@ -130,7 +143,7 @@ pub(crate) struct NarrowDrawn {
 pub(crate) struct NarrowDraw<'a> {
     /// Log-densities of each component; overwritten by weights.
     pub joint: &'a mut [NarrowLanes],
-    /// γ·‖A‖ of each component.
+    /// Error of A x + b of each component, for a row of length 1.
     pub slopes: &'a [f32],
     /// Length of each row, rounded up.
     pub radius: &'a NarrowLanes,
@@ -152,15 +165,22 @@ impl Kernel for NarrowDraw<'_> {
         align_stack();
         let (max, zero) = largest(self.joint);
         let (total, steepest) = weigh::<A>(self.joint, self.slopes, &max);
-        let margin = self.margin(&max, &steepest);
+        let relative = self.relative_error(&max, &steepest);
+        let n_components = self.n_components as f32;
+        let summing = (5.0 * n_components + 8.0) * ROUNDOFF + n_components * 1.5e-11;
         let mut low = [0.0f32; NARROW_LANES];
         let mut high = [0.0f32; NARROW_LANES];
         for half in 0..2 {
             for lane in 0..LANES {
                 let at = half * LANES + lane;
                 let threshold = self.uniforms[half][lane] as f32 * total[at];
-                low[at] = threshold - margin[at] * total[at];
-                high[at] = threshold + margin[at] * total[at];
+                // C(1 − C) is at most ¼. The largest weight is 1, and a cumulative sum has it or lacks it, so either the
+                // sum or the rest is at most total − 1.
+                let (quarter, others) = (0.25 * total[at], total[at] - 1.0);
+                let movable = if others < quarter { others } else { quarter };
+                let margin = relative[at] * movable + summing * total[at];
+                low[at] = threshold - margin;
+                high[at] = threshold + margin;
             }
         }
         let mut cumulative = [0.0f32; NARROW_LANES];
@@ -182,7 +202,7 @@ impl Kernel for NarrowDraw<'_> {
             // Written so that a NaN anywhere is not certain, and without branches.
             #[allow(clippy::needless_bitwise_bool)]
             let is_certain = (passed_low[lane] == passed_high[lane])
-                & (margin[lane] <= LARGEST_MARGIN)
+                & (relative[lane] <= LARGEST_RELATIVE_ERROR)
                 & (zero[lane] == 0.0)
                 & (self.has_first | (low[lane] >= 0.0));
             unsure[lane] = u32::from(!is_certain);
@@ -193,13 +213,11 @@ impl Kernel for NarrowDraw<'_> {
 }
 
 impl NarrowDraw<'_> {
-    /// How far a cumulative posterior may be off, for each row; infinite if components may be mistaken.
+    /// The error of a share C relative to C(1 − C), for each row; infinite if components may be mistaken.
     #[inline(always)]
-    fn margin(&self, max: &[f32; NARROW_LANES], steepest: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
+    fn relative_error(&self, max: &[f32; NARROW_LANES], steepest: &[f32; NARROW_LANES]) -> [f32; NARROW_LANES] {
         let bound = self.bound;
-        let n_components = self.n_components as f32;
-        let summing = (2.0 * n_components + 8.0) * ROUNDOFF + n_components * 3.7e-12;
-        let mut margin = [0.0; NARROW_LANES];
+        let mut relative = [0.0; NARROW_LANES];
         for lane in 0..NARROW_LANES {
             let distance = bound.n_roundings * (self.radius.0[lane] + bound.reach);
             // Whatever the component, if it is relevant it has been given a weight.
@@ -207,12 +225,11 @@ impl NarrowDraw<'_> {
             let is_sound = bound.bits(farthest, bound.slope * distance) <= LARGEST_ERROR;
             // No relevant component has a larger square than this, nor a larger constant.
             let square = RELEVANT_BITS + 1.0 - max[lane];
-            let bits = bound.bits(square, steepest[lane] * distance) + RELEVANT_BITS * ROUNDOFF;
-            // 2^E − 1 ≤ 0.76 E for E ≤ ¼; the factor beyond covers the rounding of the bound itself.
-            let relative = 0.8 * bits + 4.0 * ROUNDOFF;
-            margin[lane] = if is_sound { 0.6 * relative + summing } else { f32::INFINITY };
+            let bits = bound.bits(square, steepest[lane] * distance) + (RELEVANT_BITS + 6.0) * ROUNDOFF;
+            // 4^E − 1 ≤ 1.387 E + 1.614 E² for E ≤ 1; what is beyond covers the rounding of the bound itself.
+            relative[lane] = if is_sound { (1.39 + 1.62 * bits) * bits } else { f32::INFINITY };
         }
-        margin
+        relative
     }
 }
 

@@ -188,6 +188,8 @@ impl<F: Family> Workspace<F> {
             narrow.draw(at, bound, (group, n_drawn), drawn);
             // In row order, whatever order they were drawn in.
             narrow.unsure.sort_unstable();
+            // Not those past the last row.
+            tally.n_unsure += narrow.unsure.partition_point(|&row| (row as usize) < group.n_rows()) as u64;
             for rows in narrow.unsure.chunks(LANES) {
                 finder.of_rows(pass, hints, group, rows, |found| draw(drawn, found));
             }

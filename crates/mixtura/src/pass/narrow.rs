@@ -6,7 +6,7 @@ use super::group::{Group, Place};
 use super::near::Order;
 use super::posterior::collect_hints;
 use crate::family::{Family, Near};
-use crate::kernels::{ErrorBound, LANES, Lanes, Narrow, NarrowDraw, NarrowLanes};
+use crate::kernels::{ErrorBound, LANES, Lanes, Narrow, NarrowDraw, NarrowLanes, NarrowRows};
 
 /// Buffers for draws in single precision, two blocks at a time.
 pub(super) struct NarrowFinder {
@@ -47,13 +47,15 @@ impl NarrowFinder {
     ) {
         self.unsure.clear();
         let (n, set) = (group.n_columns(), pass.set);
+        let inverse_scales = F::narrow_inverse_scales(&pass.prepared);
         let Some(search) = &pass.search else {
             for block in (0..n_blocks).step_by(2) {
                 group.load(set, loader, block + 2);
                 let (first, second) = (&group.block(block)[..n], &group.block(block + 1)[..n]);
-                let radius = set.run(Narrow { first, second, out: &mut self.block });
+                let radius = set.run(Narrow { first, second, inverse_scales, out: &mut self.block });
+                let rows = NarrowRows { single: &self.block, double: [first, second] };
                 (block..block + 2).for_each(|block| group.prefetch(loader, block, 1));
-                F::narrow_joint_into(&pass.prepared, set, &self.block, &mut self.joint);
+                F::narrow_joint_into(&pass.prepared, set, rows, &mut self.joint);
                 (block..block + 2).for_each(|block| group.prefetch(loader, block, 2));
                 let slopes = F::narrow_slopes(&pass.prepared);
                 let places = [Place::Block(block), Place::Block(block + 1)];
@@ -70,11 +72,13 @@ impl NarrowFinder {
             group.gather(first, first_block);
             group.gather(if second.is_empty() { first } else { second }, second_block);
             let (first_block, second_block) = (&first_block[..n], &second_block[..n]);
-            let radius = set.run(Narrow { first: first_block, second: second_block, out: &mut self.block });
+            let out = &mut self.block;
+            let radius = set.run(Narrow { first: first_block, second: second_block, inverse_scales, out });
             collect_hints(chunk.hints(), group, rows, pass.n_components(), &mut self.hints);
             let components = &mut self.components;
             let near = Near { hints: &self.hints, least: &search.narrow_cutoffs, out: &mut self.joint, components };
-            let n_near = F::narrow_near_into(&pass.prepared, set, &self.block, near);
+            let both = NarrowRows { single: &self.block, double: [first_block, second_block] };
+            let n_near = F::narrow_near_into(&pass.prepared, set, both, near);
             let (components, slopes) = (&self.components[..n_near], &mut self.slopes[..n_near]);
             for (slope, &component) in slopes.iter_mut().zip(components) {
                 *slope = F::narrow_slopes(&pass.prepared)[component as usize];
@@ -97,7 +101,7 @@ struct NarrowFound<'a> {
     components: Option<&'a [u32]>,
     /// Error slope of each component.
     slopes: &'a [f32],
-    /// Distance of each row from the centre.
+    /// Distance of each row from the centre, in units of the columns' scales.
     radius: NarrowLanes,
 }
 

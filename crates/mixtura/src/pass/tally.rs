@@ -10,6 +10,9 @@ use crate::sweep::Merge;
 pub struct Tally<M> {
     /// Number of rows, including those of weight 0.
     pub n_rows: u64,
+    /// Number of rows drawn in double precision because single precision was uncertain.
+    #[serde(default)]
+    pub n_unsure: u64,
     /// Sum of row weights.
     pub weight: f64,
     /// Σ w ln p(x): log-likelihood of the model of the pass.
@@ -26,12 +29,21 @@ impl<M: Moments> Tally<M> {
     /// The result over no rows.
     pub fn new(n_components: usize, moments: M) -> Self {
         let squared_weights = vec![0.0; n_components];
-        Self { n_rows: 0, weight: 0.0, ln_likelihood: 0.0, ln_best_posterior: 0.0, squared_weights, moments }
+        Self {
+            n_rows: 0,
+            n_unsure: 0,
+            weight: 0.0,
+            ln_likelihood: 0.0,
+            ln_best_posterior: 0.0,
+            squared_weights,
+            moments,
+        }
     }
 
     /// Sets all sums except the moments to 0.
     pub(super) fn clear(&mut self) {
-        (self.n_rows, self.weight, self.ln_likelihood, self.ln_best_posterior) = (0, 0.0, 0.0, 0.0);
+        (self.n_rows, self.n_unsure) = (0, 0);
+        (self.weight, self.ln_likelihood, self.ln_best_posterior) = (0.0, 0.0, 0.0);
         self.squared_weights.fill(0.0);
     }
 
@@ -50,6 +62,7 @@ impl<M: Moments> Tally<M> {
 impl<M: Moments> Merge for Tally<M> {
     fn merge(&mut self, later: &Self) {
         self.n_rows += later.n_rows;
+        self.n_unsure += later.n_unsure;
         self.weight += later.weight;
         self.ln_likelihood += later.ln_likelihood;
         self.ln_best_posterior += later.ln_best_posterior;

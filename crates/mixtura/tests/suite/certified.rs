@@ -1,9 +1,12 @@
 //! Checks that certified single precision draws the same labels as double precision, bit for bit.
 
+use mixtura::driver::{Quiet, Run};
+use mixtura::generate::Artificial;
 use mixtura::pass::{Assignment, Pass, Precision, Tally};
 use mixtura::random::{Address, Purpose};
 use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
+use crate::averages::{Recording, problem, run_after};
 use crate::{artificial, fit_rows, rounds, started};
 
 fn pass(
@@ -84,6 +87,46 @@ fn labels_are_those_of_double_precision_on_difficult_data() {
     check(&rows, &unequal, "zero weights");
 }
 
+/// Rows like colour histograms: shares that sum to one, two of them zero in a whole group.
+fn histograms() -> Rows<'static> {
+    let (rows, _) = artificial(6000, 12, 3, 21);
+    let values = (0..6000).flat_map(|n| {
+        let is_empty = |d: usize| n % 3 == 0 && [4, 9].contains(&d);
+        let shares = rows.row(n).into_iter().enumerate().map(|(d, x)| if is_empty(d) { 0.0 } else { (0.3 * x).exp() });
+        let shares: Vec<f64> = shares.collect();
+        let sum: f64 = shares.iter().sum();
+        shares.into_iter().map(move |share| share / sum)
+    });
+    Rows::from_vec(values.collect(), 12).unwrap()
+}
+
+#[test]
+fn draws_along_flat_directions_are_certain_too() {
+    let rows = histograms();
+    let fitted = fit_rows(&rows, 3, &Start::KmeansPlusPlus, &rounds(10)).unwrap().model;
+    check(&rows, &fitted, "histograms");
+    // The sum of a row hardly varies: in single precision alone, no draw would be certain.
+    for k in 0..3 {
+        let covariance = fitted.components.covariance(k);
+        let trace: f64 = covariance.iter().step_by(13).sum();
+        assert!(covariance.iter().sum::<f64>() < 1e-6 * trace);
+    }
+    let n_unsure = pass(&rows, &fitted, 0, Precision::Certified).n_unsure;
+    assert!(n_unsure < 300, "{n_unsure} of 6000");
+}
+
+#[test]
+fn flat_directions_do_not_disturb_the_search_for_near_components() {
+    let shape = Artificial { n_columns: 6, n_components: 40, separation: 6.0, ..Artificial::default() };
+    let (values, _) = shape.mixture(22).unwrap().sample(0..8000, 22).unwrap();
+    let with_sum = values.chunks_exact(6).flat_map(|row| row.iter().copied().chain([row.iter().sum::<f64>()]));
+    let rows = Rows::from_vec(with_sum.collect(), 7).unwrap();
+    let fitted = fit_rows(&rows, 40, &Start::KmeansPlusPlus, &rounds(5)).unwrap().model;
+    check(&rows, &fitted, "a column that is the sum of the others");
+    let n_unsure = pass(&rows, &fitted, 0, Precision::Certified).n_unsure;
+    assert!(n_unsure < 400, "{n_unsure} of 8000");
+}
+
 #[test]
 fn a_fit_is_the_same_in_both_precisions() {
     let (rows, _) = artificial(8000, 6, 5, 19);
@@ -95,4 +138,43 @@ fn a_fit_is_the_same_in_both_precisions() {
     let (narrow, wide) = (fit(Precision::Certified), fit(Precision::Double));
     assert_eq!(narrow.model, wide.model);
     assert_eq!(narrow.mean_ln_likelihood, wide.mean_ln_likelihood);
+}
+
+/// Two groups of rows far narrower than their distance: single precision cannot tell rows of a group apart.
+fn narrow_groups() -> Rows<'static> {
+    let (rows, _) = artificial(3000, 2, 2, 20);
+    let values = (0..3000).flat_map(|n| rows.row(n).into_iter().map(move |x| (n % 2) as f64 + 1e-7 * x));
+    Rows::from_vec(values.collect(), 2).unwrap()
+}
+
+#[test]
+fn rounds_are_drawn_in_double_precision_while_single_precision_does_not_pay() {
+    let rows = narrow_groups();
+    let initial = started(&rows, 2, &Start::KmeansPlusPlus, 1);
+    // With the default floor, components would be wider than the groups.
+    let options = rounds(36).algorithm(Algorithm::Sem).regularization(1e-20);
+    let whole_on = |n_threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+        pool.install(|| {
+            let source = Recording::source(&rows);
+            let problem = problem(&source, &initial, &options);
+            let mut run = problem.run_from(initial.clone(), 0).unwrap();
+            run.go(&problem, &Quiet).unwrap();
+            (run, source.engine().statistics())
+        })
+    };
+    let (whole, passes) = whole_on(1);
+    let attempts: Vec<usize> = (0..passes.len()).filter(|&i| passes[i].0.precision == Precision::Certified).collect();
+    // The first model is wide enough for single precision.
+    assert_eq!(attempts, [0, 1, 6, 15, 32]);
+    assert!(attempts[1..].iter().all(|&i| passes[i].1.n_unsure > 1000));
+    assert_eq!(whole_on(3).0, whole);
+    let source = Source::of(&rows).unwrap();
+    let problem = problem(&source, &initial, &options);
+    for n_rounds in 1..36 {
+        let saved = serde_json::to_string(&run_after(&problem, &initial, n_rounds)).unwrap();
+        let mut rest: Run<FullGaussian> = serde_json::from_str(&saved).unwrap();
+        rest.go(&problem, &Quiet).unwrap();
+        assert_eq!(rest, whole, "from round {n_rounds}");
+    }
 }

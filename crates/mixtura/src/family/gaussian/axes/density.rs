@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::super::narrow::Narrowed;
+use super::super::narrow::{Narrowed, Spread, Wide};
 use super::super::placement::Placement;
 use super::{Axes, AxisGaussian, AxisScratch};
 use crate::Error;
@@ -18,6 +18,7 @@ pub struct AxisPrepared {
     offsets: Vec<f64>,
     constants: Vec<f64>,
     placement: Placement,
+    spread: Spread,
     /// The same in single precision, made when first asked for.
     narrow: OnceLock<Option<Narrowed>>,
 }
@@ -27,6 +28,7 @@ impl AxisPrepared {
         components.check()?;
         let n = components.n_columns();
         let placement = Placement::new(&components.means, centre, |k, d| components.variance(k, d));
+        let spread = Spread::new(&components.means, weights, centre, |k, d| components.variance(k, d));
         let (mut factors, mut offsets, mut constants) = (Vec::new(), Vec::new(), Vec::new());
         for (k, &weight) in weights.iter().enumerate() {
             let mut constant = super::super::ln_constant(weight, n);
@@ -39,7 +41,7 @@ impl AxisPrepared {
             }
             constants.push(constant * std::f64::consts::LOG2_E);
         }
-        Ok(Self { n_columns: n, factors, offsets, constants, placement, narrow: OnceLock::new() })
+        Ok(Self { n_columns: n, factors, offsets, constants, placement, spread, narrow: OnceLock::new() })
     }
 
     pub(super) fn placement(&self) -> &Placement {
@@ -67,8 +69,17 @@ impl AxisPrepared {
     }
 
     pub(super) fn narrow(&self) -> Option<&Narrowed> {
-        let narrow = || Narrowed::new(self.n_columns, &self.factors, &self.common_offsets(), &self.constants);
-        self.narrow.get_or_init(narrow).as_ref()
+        let narrowed = || {
+            let entries: Vec<(u32, u32)> = (0..self.n_columns as u32).map(|d| (d, d)).collect();
+            Narrowed::new(&Wide {
+                entries: &entries,
+                factors: &self.factors,
+                offsets: &self.common_offsets(),
+                constants: &self.constants,
+                spread: &self.spread,
+            })
+        };
+        self.narrow.get_or_init(narrowed).as_ref()
     }
 
     pub(super) fn narrow_joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {

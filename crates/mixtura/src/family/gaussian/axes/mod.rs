@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::two;
 use crate::Error;
 use crate::family::{
-    CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Outcome, OwnRows, Sampler,
+    CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, NarrowRows, Outcome, OwnRows, Sampler,
 };
 use crate::kernels::Lanes;
 use crate::random::Generator;
@@ -251,8 +251,12 @@ impl<A: Axes> Family for AxisGaussian<A> {
         &prepared.narrow().expect("invariant: asked for its bound first").slopes
     }
 
-    fn narrow_joint_into(prepared: &AxisPrepared, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
-        prepared.narrow_joint_into(set, block, out);
+    fn narrow_inverse_scales(prepared: &AxisPrepared) -> &[f32] {
+        &prepared.narrow().expect("invariant: asked for its bound first").inverse_scales
+    }
+
+    fn narrow_joint_into(prepared: &AxisPrepared, set: InstructionSet, rows: NarrowRows<'_>, out: &mut [NarrowLanes]) {
+        prepared.narrow_joint_into(set, rows.single, out);
     }
 
     fn add_common(

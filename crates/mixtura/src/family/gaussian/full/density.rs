@@ -4,15 +4,13 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::super::matrix::{cholesky, for_components, invert_lower, packed};
-use super::super::narrow::Narrowed;
+use super::super::narrow::{Narrowed, Spread, Wide};
 use super::super::placement::Placement;
 use super::super::{ln_constant, not_positive_definite};
 use super::{FullGaussian, FullScratch};
 use crate::Error;
 use crate::family::{Family, Near};
-use crate::kernels::{
-    ErrorBound, InstructionSet, Lanes, NarrowLanes, Whiten, WhitenGroups, WhitenNear, grouped, scalar_ln,
-};
+use crate::kernels::{ErrorBound, InstructionSet, Lanes, Whiten, WhitenGroups, WhitenNear, grouped, scalar_ln};
 
 /// Whitening factors and constants of all components.
 ///
@@ -26,6 +24,7 @@ pub struct FullPrepared {
     /// Factors and offsets of each run of components as wide registers use them, made when first asked for.
     groups: OnceLock<Vec<f64>>,
     placement: Placement,
+    spread: Spread,
     /// (i, j ≤ i) in packed order, of the D columns and the column of ones.
     pairs: Vec<(u32, u32)>,
     /// The same in single precision, made when first asked for.
@@ -43,6 +42,7 @@ impl FullPrepared {
             constants: Vec::with_capacity(components.n_components()),
             groups: OnceLock::new(),
             placement: Placement::new(&components.means, centre, |k, d| components.covariance(k)[d * n + d]),
+            spread: Spread::new(&components.means, weights, centre, |k, d| components.covariance(k)[d * n + d]),
             pairs: (0..=n as u32).flat_map(|i| (0..=i).map(move |j| (i, j))).collect(),
             narrow: OnceLock::new(),
         };
@@ -85,22 +85,21 @@ impl FullPrepared {
         offsets
     }
 
-    fn narrow(&self) -> Option<&Narrowed> {
-        self.narrow
-            .get_or_init(|| Narrowed::new(self.n_columns, &self.factors, &self.common_offsets(), &self.constants))
-            .as_ref()
-    }
-
     pub(super) fn narrow_bound(&self) -> Option<ErrorBound> {
-        self.narrow().map(|narrow| narrow.bound)
+        let narrowed = || {
+            Narrowed::with_steepest(&Wide {
+                entries: &self.pairs[..packed(self.n_columns, 0)],
+                factors: &self.factors,
+                offsets: &self.common_offsets(),
+                constants: &self.constants,
+                spread: &self.spread,
+            })
+        };
+        self.narrow.get_or_init(narrowed).as_ref().map(|narrow| narrow.bound)
     }
 
-    pub(super) fn narrow_slopes(&self) -> &[f32] {
-        &self.narrow().expect("invariant: asked for its bound first").slopes
-    }
-
-    pub(super) fn narrow_joint_into(&self, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
-        self.narrow().expect("invariant: asked for its bound first").joint_into(set, block, out);
+    pub(super) fn narrow(&self) -> &Narrowed {
+        self.narrow.get().and_then(Option::as_ref).expect("invariant: asked for its bound first")
     }
 
     pub(super) fn placement(&self) -> &Placement {
@@ -210,15 +209,6 @@ impl FullPrepared {
             n_near += found;
         }
         n_near
-    }
-
-    pub(super) fn narrow_near_into(
-        &self,
-        set: InstructionSet,
-        block: &[NarrowLanes],
-        near: Near<'_, NarrowLanes, f32>,
-    ) -> usize {
-        self.narrow().expect("invariant: asked for its bound first").near_into(set, block, near)
     }
 
     fn taken_about<'a>(&self, component: usize, block: &'a [Lanes], scratch: &'a mut FullScratch) -> &'a [Lanes] {

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{GaussianSampler, two};
 use crate::Error;
-use crate::family::{CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, Near, Outcome, OwnRows};
+use crate::family::{
+    CommonRows, ErrorBound, Family, Fate, Floor, InstructionSet, NarrowLanes, NarrowRows, Near, Outcome, OwnRows,
+};
 use crate::kernels::Lanes;
 
 pub use density::FullPrepared;
@@ -194,20 +196,24 @@ impl Family for FullGaussian {
     }
 
     fn narrow_slopes(prepared: &FullPrepared) -> &[f32] {
-        prepared.narrow_slopes()
+        &prepared.narrow().slopes
     }
 
-    fn narrow_joint_into(prepared: &FullPrepared, set: InstructionSet, block: &[NarrowLanes], out: &mut [NarrowLanes]) {
-        prepared.narrow_joint_into(set, block, out);
+    fn narrow_inverse_scales(prepared: &FullPrepared) -> &[f32] {
+        &prepared.narrow().inverse_scales
+    }
+
+    fn narrow_joint_into(prepared: &FullPrepared, set: InstructionSet, rows: NarrowRows<'_>, out: &mut [NarrowLanes]) {
+        prepared.narrow().joint_into(set, rows, out);
     }
 
     fn narrow_near_into(
         prepared: &FullPrepared,
         set: InstructionSet,
-        block: &[NarrowLanes],
+        rows: NarrowRows<'_>,
         near: Near<'_, NarrowLanes, f32>,
     ) -> usize {
-        prepared.narrow_near_into(set, block, near)
+        prepared.narrow().near_into(set, rows, near)
     }
 
     fn add_common(
