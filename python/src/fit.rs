@@ -149,7 +149,7 @@ pub(crate) fn fit_once(
     with_family!(task.kind()?, F => {
         let start = task.start::<F>()?;
         let job = Job { start, n_components, options: &options, restart, lag };
-        let summary = task.summary.as_ref().map(|summary| summary.get());
+        let summary = task.summary.as_ref().map(Bound::get);
         let work = |watch: &Watch<'_>| job.once(data, summary, watch);
         let ended = supervised(py, for_rows(data.n_rows(), task.settings.n_threads), listener.as_ref(), work)?.map_err(refused)?;
         if ended.termination == Termination::Collapsed {
@@ -252,7 +252,7 @@ pub(crate) fn of_labels(
     n_threads: Option<usize>,
 ) -> PyResult<Model> {
     let (data, labels) = (data.data(weights.as_ref())?, labels.as_slice()?);
-    let summary = summary.as_ref().map(|summary| summary.get());
+    let summary = summary.as_ref().map(Bound::get);
     with_family!(kind(family, structure)?, F => {
         let work = |watch: &Watch<'_>| labelled::<F>(data.with_labels(Some(labels)), (n_components, ridge), summary, watch);
         let model = supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?;

@@ -429,15 +429,14 @@ impl<T: Scalar> Storage<'_, T> {
 
     fn all_finite(&self) -> bool {
         use rayon::prelude::*;
-        // x − x is 0 for finite x and NaN otherwise; a sum for each lane, so that the additions need not wait for each
+        // 0 · x is 0 for finite x and NaN otherwise; a sum for each lane, so that the additions need not wait for each
         // other.
         let is_finite = |chunk: &[T]| {
             let (lanes, rest) = chunk.as_chunks::<LANES>();
             let mut sums = [0.0; LANES];
             for values in lanes {
                 for lane in 0..LANES {
-                    let value = values[lane].to_f64();
-                    sums[lane] += value - value;
+                    sums[lane] += 0.0 * values[lane].to_f64();
                 }
             }
             sums == [0.0; LANES] && rest.iter().all(|value| value.to_f64().is_finite())
