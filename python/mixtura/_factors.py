@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
 Array = NDArray[Any]
@@ -21,9 +21,11 @@ def precisions_cholesky_of(covariances: Array, covariance_type: str) -> Array:
     matrices = covariances if covariance_type == "full" else covariances[np.newaxis]
     identity = np.eye(matrices.shape[-1])
     try:
-        factors = [solve_triangular(np.linalg.cholesky(matrix), identity, lower=True).T for matrix in matrices]
+        lower = np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
         raise collapse(covariances.dtype) from None
+    # As `scipy.linalg.solve_triangular` calls it for every matrix, whose checks take several times as long.
+    factors = [dtrtrs(matrix.T, identity, lower=False, trans=True)[0].T for matrix in lower]
     return np.stack(factors) if covariance_type == "full" else factors[0]
 
 

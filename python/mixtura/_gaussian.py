@@ -23,7 +23,7 @@ from ._events import warn_of_reseeds
 from ._factors import collapse, covariances_of, precisions_cholesky_of
 from ._listen import Bar, Callback
 from ._hooks import Hooks, Theirs, overridden
-from ._mixtura import Collapsed, Model, fit_once
+from ._mixtura import Collapsed, Model, Summary, fit_once
 from ._starts import FAST_STARTS, NAMESPACE, STRUCTURES, StartName, Starts
 from ._streams import Streams
 
@@ -280,6 +280,14 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     def _best(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
         """Returns the best of `n_init` fits, or one that continues from the last fit."""
+        # All starts and fits of these rows share it.
+        self._summary = (X, weights, Summary(X, weights, self.n_threads))
+        try:
+            return self._best_of(X, weights)
+        finally:
+            del self._summary
+
+    def _best_of(self, X: Array, weights: Array | None) -> Mapping[str, Any]:
         do_init = not (self.warm_start and hasattr(self, "converged_") and hasattr(self, "lower_bound_"))
         previous = -np.inf if do_init else self.lower_bound_
         best: Mapping[str, Any] | None = None

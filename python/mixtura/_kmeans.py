@@ -8,7 +8,6 @@ depends on it, for the whole clustering.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from sklearn.cluster._k_means_common import _euclidean_dense_dense_wrapper
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 
-from ._mixtura import KmeansRounds, kmeans_assign, kmeans_distances, kmeans_sums
+from ._mixtura import KmeansRounds, kmeans_assign, kmeans_mean, kmeans_squares, kmeans_sums
+from ._seeds import Seeds, SingleSeeds, TooClose, first_row
 
 Array = NDArray[Any]
 
@@ -29,12 +29,6 @@ MAX_ITER, TOL = 300, 1e-4
 CHUNK = 256
 #: Wider data are left to scikit-learn, whose matrix product is as fast there.
 MOST_COLUMNS = 128
-#: scikit-learn 1.7 uses a cumulative sum of its own.
-_cumsum = getattr(theirs, "stable_cumsum", np.cumsum)
-
-
-class _TooClose(Exception):
-    """A draw may depend on rounding."""
 
 
 def labels_of(X: Array, n_clusters: int, sample_weight: Array | None, random_state: Any, n_threads: int | None) -> Array:
@@ -42,8 +36,8 @@ def labels_of(X: Array, n_clusters: int, sample_weight: Array | None, random_sta
     state = random_state.get_state()
     if _is_ours(X, sample_weight):
         try:
-            return _Clustering(X, sample_weight, X.mean(axis=0), n_threads).labels(n_clusters, random_state)
-        except _TooClose:
+            return _Clustering(X, sample_weight, _mean(X), n_threads).labels(n_clusters, random_state)
+        except TooClose:
             random_state.set_state(state)
     clusters = KMeans(n_clusters=n_clusters, n_init=1, random_state=random_state)
     return clusters.fit(X, sample_weight=sample_weight).labels_
@@ -58,7 +52,7 @@ def chosen_rows(
         try:
             origin = np.zeros(X.shape[1], dtype=X.dtype)
             return _Clustering(X, sample_weight, origin, n_threads).chosen(n_clusters, random_state)
-        except _TooClose:
+        except TooClose:
             random_state.set_state(state)
     return kmeans_plusplus(X, n_clusters, sample_weight=sample_weight, random_state=random_state)[1]
 
@@ -69,26 +63,9 @@ def _is_ours(X: Array, sample_weight: Array | None) -> bool:
     return has_weight and X.shape[1] <= MOST_COLUMNS
 
 
-@dataclass(frozen=True)
-class _Error:
-    """Bounds the difference between our sums of weighted squared distances and scikit-learn's."""
-
-    n_rows: int
-    n_columns: int
-    #: The weighted sum of ‖x‖².
-    squares: float
-
-    def of_sums(self, total: float) -> float:
-        """Bounds the error of a sum of squared distances from the closest centres that equals `total`.
-
-        A squared distance ‖c‖² − 2x·c + ‖x‖², in any order of operations, errs by less than
-        2(D + 4)·u·(‖x‖² + ‖c‖²), where u is the roundoff; ours and scikit-learn's differ by up to twice that, and
-        ‖c‖² is at most 2‖x‖² + 2‖x − c‖². The roundings of a sum of n numbers add up to about √n·u of it; we allow
-        for eight times that.
-        """
-        roundoff = float(np.finfo(np.float64).epsneg)
-        distances = 4 * (self.n_columns + 4) * (3 * self.squares + 2 * total)
-        return roundoff * (distances + 8 * float(np.sqrt(self.n_rows)) * total)
+def _mean(X: Array) -> Array:
+    """Returns the means of the columns, bit for bit as NumPy computes them; of one column it adds pairs."""
+    return kmeans_mean(X) if X.dtype == np.float64 and X.shape[1] > 1 else X.mean(axis=0)
 
 
 class _Clustering:
@@ -124,51 +101,27 @@ class _Clustering:
     # ---- k-means++
 
     def chosen(self, n_clusters: int, random_state: Any) -> Array:
-        """Draws rows with k-means++, each the best of several candidates; raises `_TooClose` where rounding decides."""
-        n_rows, dtype = len(self.X), self.X.dtype
-        weight = np.ones(n_rows, dtype=dtype) if self.weight is None else self.weight
+        """Draws rows with k-means++, each the best of several candidates; raises `TooClose` where rounding decides."""
         chosen = np.full(n_clusters, -1, dtype=int)
-        chosen[0] = random_state.choice(n_rows, p=weight / weight.sum())
+        chosen[0] = first_row(len(self.X), self.weight, self.X.dtype, random_state)
         if n_clusters == 1:
             return chosen
         n_trials = 2 + int(np.log(n_clusters))
-        distances = np.empty((n_trials, n_rows), dtype=dtype)
-        closest = np.empty((1, n_rows), dtype=dtype)
-        self._distances(np.zeros((1, self.X.shape[1])), None, closest)
-        error = _Error(n_rows, self.X.shape[1], float((closest @ weight)[0]))
-        self._distances(self.at(chosen[:1]), None, closest)
-        potential = closest @ weight
+        kind = Seeds if self.X.dtype == np.float64 else SingleSeeds
+        seeds = kind(self.points, self.at(chosen[:1]), n_trials, self.n_threads)
         for k in range(1, n_clusters):
-            drawn = random_state.uniform(size=n_trials) * potential
-            candidates = self._candidates(closest[0], drawn, distances[0], error)
-            self._distances(self.at(candidates), closest[0], distances)
-            potentials = (distances @ weight.reshape(-1, 1)).ravel()
+            drawn = random_state.uniform(size=n_trials) * seeds.potential
+            candidates = seeds.candidates(drawn)
+            potentials = seeds.potentials(self.at(candidates))
             best = int(np.argmin(potentials))
             # Candidates that are equally good must be equal rows, so that the choice does not matter.
-            rivals = candidates[~(potentials - potentials[best] > error.of_sums(float(potentials[best])))]
+            rivals = candidates[~(potentials - potentials[best] > seeds.error.of_sums(float(potentials[best])))]
             if not (self.X[rivals] == self.X[candidates[best]]).all():
-                raise _TooClose
-            potential = potentials[best]
-            closest[0] = distances[best]
+                raise TooClose
             chosen[k] = candidates[best]
+            if k + 1 < n_clusters:
+                seeds.take(best)
         return chosen
-
-    def _distances(self, centres: Array, closest: Array | None, out: Array) -> None:
-        kmeans_distances(self.points, centres.astype(np.float64), closest, out, self.n_threads)
-
-    def _candidates(self, closest: Array, drawn: Array, buffer: Array, error: _Error) -> Array:
-        """Draws rows in proportion to their weighted distances."""
-        mass = closest if self.weight is None else np.multiply(self.weight, closest, out=buffer)
-        total = np.cumsum(mass, out=buffer) if _cumsum is np.cumsum else _cumsum(mass)
-        candidates = np.searchsorted(total, drawn)
-        np.clip(candidates, None, len(total) - 1, out=candidates)
-        margin = error.of_sums(float(total[-1]))
-        above, below = total[candidates] - drawn, drawn - np.where(candidates > 0, total[candidates - 1], -np.inf)
-        # In single precision the error is larger, but the sums are bit for bit scikit-learn's unless they are nearly 0.
-        is_certain = np.minimum(above, below) > margin if closest.dtype == np.float64 else total[-1:] > margin
-        if not is_certain.all():
-            raise _TooClose
-        return candidates
 
     # ---- Lloyd's rounds
 
@@ -177,6 +130,8 @@ class _Clustering:
         n_rows, n_columns = self.X.shape
         if n_columns == 1:
             return float(np.mean(np.var(self.X, axis=0)) * TOL)
+        if self.X.dtype == np.float64:
+            return np.mean(kmeans_squares(self.points) / n_rows) * TOL
         total = np.zeros(n_columns, dtype=self.X.dtype)
         for begin in range(0, n_rows, 4096):
             squares = self.X[begin : begin + 4096] - self.offset
@@ -280,4 +235,3 @@ class _Clustering:
             sums[k] = point
             weights[k] = weight
             weights[labels[row]] -= weight
-

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _data
-from ._mixtura import Model
+from ._mixtura import Model, Summary
 from ._state import plain, restored
 
 Array = NDArray[Any]
@@ -59,7 +59,13 @@ class ModelMethods:
             "family": family,
             "structure": structure,
             "settings": settings,
+            "summary": self._summary_of(X, weights),
         }
+
+    def _summary_of(self, X: Array, weights: Array | None) -> Summary | None:
+        """Returns the summary of the columns, if a fit has made it for these rows."""
+        known = vars(self).get("_summary")
+        return known[2] if known is not None and known[0] is X and known[1] is weights else None
 
     def _rows(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -16,8 +16,10 @@ _Listener = Callable[[int, int, float], object] | None
 __all__ = [
     "Collapsed",
     "KmeansRounds",
+    "KmeansSeeds",
     "Model",
     "Online",
+    "Summary",
     "bounds",
     "compare",
     "fit",
@@ -25,6 +27,8 @@ __all__ = [
     "generate",
     "kmeans_assign",
     "kmeans_distances",
+    "kmeans_mean",
+    "kmeans_squares",
     "kmeans_sums",
     "n_threads",
     "of_labels",
@@ -97,6 +101,25 @@ class Online:
     def from_json(family: str, structure: str, text: str) -> Online: ...
 
 @final
+class Summary:
+    """What a fit needs to know about the columns of its rows."""
+
+    def __new__(cls, data: _Matrix, weights: _Weights, n_threads: int | None) -> Summary: ...
+
+@final
+class KmeansSeeds:
+    """Squared distances of points to the closest of the centres so far, for k-means++."""
+
+    def __new__(cls, points: _Points, centre: NDArray[np.float64], n_threads: int | None) -> KmeansSeeds: ...
+    @property
+    def potential(self) -> float: ...
+    def potentials(
+        self, points: _Points, centres: NDArray[np.float64], n_threads: int | None
+    ) -> NDArray[np.float64]: ...
+    def add(self, points: _Points, centre: NDArray[np.float64], n_threads: int | None) -> None: ...
+    def find(self, points: _Points, drawn: float) -> tuple[int, float]: ...
+
+@final
 class KmeansRounds:
     """Lloyd's rounds after the first, on points in double precision."""
 
@@ -126,8 +149,11 @@ def of_labels(
     family: str,
     structure: str,
     ridge: float,
+    summary: Summary | None,
     n_threads: int | None,
 ) -> Model: ...
+def kmeans_mean(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def kmeans_squares(points: _Points) -> NDArray[np.float64]: ...
 def kmeans_distances(
     points: _Points,
     centres: NDArray[np.float64],

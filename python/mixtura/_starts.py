@@ -12,7 +12,7 @@ from sklearn.utils._array_api import get_namespace
 from . import _kmeans
 from ._factors import collapse, covariances_of, precisions_cholesky_of
 from ._hooks import Theirs, accepts, overridden
-from ._mixtura import Collapsed, Model, of_labels
+from ._mixtura import Collapsed, Model, Summary, of_labels
 
 Array = NDArray[Any]
 
@@ -43,6 +43,9 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         raise NotImplementedError
 
     def _initialize_fast(self, X: Array, random_state: Any) -> None:
+        raise NotImplementedError
+
+    def _summary_of(self, X: Array, weights: Array | None) -> Summary | None:
         raise NotImplementedError
 
     def _start(self, X: Array, weights: Array | None, random_state: Any) -> tuple[Model | str, float]:
@@ -136,7 +139,7 @@ class Starts(mixture.GaussianMixture):  # type: ignore[misc]
         labels = np.ascontiguousarray(labels, dtype=np.uint32)
         arguments = (X, sample_weight, labels, int(self.n_components), "gaussian", structure, float(self.reg_covar))
         try:
-            model = of_labels(*arguments, self.n_threads)
+            model = of_labels(*arguments, self._summary_of(X, sample_weight), self.n_threads)
         except Collapsed:
             raise collapse(X.dtype) from None
         parameters = dict(model.parameters)

@@ -12,6 +12,7 @@ use serde::de::value::{Error as NameError, StrDeserializer};
 
 use crate::data::{Data, Matrix, Weights};
 use crate::model::Model;
+use crate::summary::Summary;
 
 /// The arguments of a fit: a dictionary.
 #[derive(FromPyObject)]
@@ -27,6 +28,8 @@ pub(crate) struct Task<'py> {
     pub(crate) family: String,
     pub(crate) structure: String,
     pub(crate) settings: Settings,
+    /// The summary of the columns, if it is known already.
+    pub(crate) summary: Option<Bound<'py, Summary>>,
 }
 
 impl Task<'_> {

@@ -71,6 +71,15 @@ impl<'a> Data<'a> {
         Self { labels, ..self }
     }
 
+    /// Number of rows.
+    pub(crate) fn n_rows(self) -> usize {
+        let n_values = match self.values {
+            Values::Double(values) => values.len(),
+            Values::Single(values) => values.len(),
+        };
+        n_values / self.n_columns.max(1)
+    }
+
     /// Returns the rows; an error if a value is not finite.
     pub(crate) fn rows(self) -> Result<Rows<'a>, Error> {
         let rows = match self.values {

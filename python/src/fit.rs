@@ -14,6 +14,8 @@ use crate::data::{Data, Matrix, Weights};
 use crate::failure::{Collapsed, refused};
 use crate::lagged::{Lag, Telling};
 use crate::model::Model;
+use crate::pool::for_rows;
+use crate::summary::Summary;
 use crate::watch::{Watch, supervised};
 
 /// Why the components of a normalised fit can be mapped to the units of the data.
@@ -80,7 +82,7 @@ pub(crate) fn fit(
         let start = task.start::<F>()?;
         let wanted = WholeFit { n_components, options: &options, fit_options };
         let work = |watch: &Watch<'_>| whole(data, start, wanted, watch);
-        let (fit, mut file) = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
+        let (fit, mut file) = supervised(py, for_rows(data.n_rows(), task.settings.n_threads), listener.as_ref(), work)?.map_err(refused)?;
         file.columns.clone_from(&task.columns);
         let record = file.fit.as_ref();
         Ok(Found {
@@ -147,8 +149,9 @@ pub(crate) fn fit_once(
     with_family!(task.kind()?, F => {
         let start = task.start::<F>()?;
         let job = Job { start, n_components, options: &options, restart, lag };
-        let work = |watch: &Watch<'_>| job.once(data, watch);
-        let ended = supervised(py, task.settings.n_threads, listener.as_ref(), work)?.map_err(refused)?;
+        let summary = task.summary.as_ref().map(Bound::get);
+        let work = |watch: &Watch<'_>| job.once(data, summary, watch);
+        let ended = supervised(py, for_rows(data.n_rows(), task.settings.n_threads), listener.as_ref(), work)?.map_err(refused)?;
         if ended.termination == Termination::Collapsed {
             return Err(Collapsed::new_err("a component has collapsed"));
         }
@@ -203,9 +206,9 @@ struct Ended<F: Family> {
 }
 
 impl<F: Family> Job<'_, F> {
-    fn once(self, data: Data<'_>, watch: &Watch<'_>) -> Result<Ended<F>, Error> {
+    fn once(self, data: Data<'_>, summary: Option<&Summary>, watch: &Watch<'_>) -> Result<Ended<F>, Error> {
         let rows = data.rows()?;
-        let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+        let source = Summary::source(summary, Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
         let mut problem = Problem::new(&source, self.n_components, self.start, self.options.clone())?;
         let telling = self.lag.map(|lag| Telling::new(watch, lag));
         if let Some(lag) = self.lag {
@@ -234,7 +237,7 @@ impl<F: Family> Job<'_, F> {
 
 /// Estimates the components of labelled rows and their weights; every label below K needs a row.
 #[pyfunction]
-#[pyo3(signature = (data, weights, labels, n_components, family, structure, ridge, n_threads))]
+#[pyo3(signature = (data, weights, labels, n_components, family, structure, ridge, summary, n_threads))]
 #[expect(clippy::too_many_arguments, reason = "the other side of a call that is written once, in Python")]
 pub(crate) fn of_labels(
     py: Python<'_>,
@@ -245,12 +248,14 @@ pub(crate) fn of_labels(
     family: &str,
     structure: &str,
     ridge: f64,
+    summary: Option<Bound<'_, Summary>>,
     n_threads: Option<usize>,
 ) -> PyResult<Model> {
     let (data, labels) = (data.data(weights.as_ref())?, labels.as_slice()?);
+    let summary = summary.as_ref().map(Bound::get);
     with_family!(kind(family, structure)?, F => {
-        let work = |watch: &Watch<'_>| labelled::<F>(data, labels, n_components, ridge, watch);
-        let model = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        let work = |watch: &Watch<'_>| labelled::<F>(data.with_labels(Some(labels)), (n_components, ridge), summary, watch);
+        let model = supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?;
         let model = model.ok_or_else(|| Collapsed::new_err("a component has collapsed"))?;
         Ok(Model { file: ModelFile { model: model.into(), columns: Vec::new(), fit: None } })
     })
@@ -259,13 +264,12 @@ pub(crate) fn of_labels(
 /// Returns None if the rows of a label have a singular covariance.
 fn labelled<F: Family>(
     data: Data<'_>,
-    labels: &[u32],
-    n_components: usize,
-    ridge: f64,
+    (n_components, ridge): (usize, f64),
+    summary: Option<&Summary>,
     watch: &Watch<'_>,
 ) -> Result<Option<Mixture<F>>, Error> {
-    let rows = data.rows()?.with_labels(labels)?;
-    let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
+    let rows = data.rows()?;
+    let source = Summary::source(summary, Threads::new(&rows).with_stop(|| watch.is_abandoned()))?;
     let floor = Floor::of::<F>(source.summary(), 0.0, ridge);
     let (model, outcomes) = maximum_of_labels(&source, n_components, &floor)?;
     let is_singular = |outcome: &Outcome| matches!(outcome, Outcome::Kept | Outcome::Uncorrelated);

@@ -1,11 +1,14 @@
 //! The loops of k-means over rows; `mixtura/_kmeans.py` has its rules and draws.
 
-use mixtura::start::kmeans::{self, Limits, Pause, Real, Rounds};
-use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
+use mixtura::start::kmeans::{self, Limits, Pause, Real, Rounds, Seeds};
+use numpy::{
+    Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 use crate::failure::refused;
-use crate::pool::Lease;
+use crate::pool::for_rows;
 use crate::watch::{Watch, supervised};
 
 /// Rows, the offset subtracted from them, and their weights: a tuple of arrays of the same precision.
@@ -41,16 +44,6 @@ fn view<'a, T: Real + Element>(
 ) -> PyResult<kmeans::Points<'a, T>> {
     let weights = weights.map(PyReadonlyArray1::as_slice).transpose()?;
     kmeans::Points::new(values.as_slice()?, offset.as_slice()?, weights).map_err(refused)
-}
-
-/// Runs one sweep over the rows on a pool of threads, with the interpreter's lock released.
-fn swept<R: Send>(
-    py: Python<'_>,
-    n_threads: Option<usize>,
-    sweep: impl FnOnce() -> Result<R, mixtura::Error> + Send,
-) -> PyResult<R> {
-    let pool = Lease::new(n_threads)?;
-    py.detach(|| pool.install(sweep)).map_err(refused)
 }
 
 /// Computes squared distances from each centre, at most those from the closest so far, with a row for each centre.
@@ -90,7 +83,7 @@ pub(crate) fn kmeans_distances(
             }
             Ok(())
         };
-        supervised(out.py(), n_threads, None, work)?.map_err(refused)
+        supervised(out.py(), for_rows(n_rows, n_threads), None, work)?.map_err(refused)
     }
     with_points!(points, given => run(&given, &centres, closest, &out, n_threads))
 }
@@ -118,7 +111,7 @@ pub(crate) fn kmeans_assign<'py>(
             }
             Ok((n_changed, tied))
         };
-        supervised(py, n_threads, None, work)?.map_err(refused)?
+        supervised(py, for_rows(given.n_rows(), n_threads), None, work)?.map_err(refused)?
     });
     Ok((n_changed, tied.into_pyarray(py)))
 }
@@ -143,10 +136,92 @@ pub(crate) fn kmeans_sums(
         let mut sum_array = sums.extract::<PyReadwriteArray2<'_, T>>()?;
         let mut weight_array = weights.extract::<PyReadwriteArray1<'_, T>>()?;
         let (sum_values, weight_values) = (sum_array.as_slice_mut()?, weight_array.as_slice_mut()?);
-        swept(sums.py(), n_threads, || points.sums_into(labels, sum_values, weight_values))
+        let work = |_: &Watch<'_>| points.sums_into(labels, sum_values, weight_values);
+        supervised(sums.py(), for_rows(labels.len(), n_threads), None, work)?.map_err(refused)
     }
     let labels = labels.as_slice()?;
     with_points!(points, given => run(&given, labels, &sums, &weights, n_threads))
+}
+
+/// Computes the mean of each column as NumPy does: the rows are added up in order.
+#[pyfunction]
+pub(crate) fn kmeans_mean<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (rows, n_columns) = (values.as_slice()?, values.shape()[1]);
+    Ok(py.detach(|| kmeans::mean(rows, n_columns)).into_pyarray(py))
+}
+
+/// Computes the sum of the squares of each column of the points, in the order of the rows.
+#[pyfunction]
+pub(crate) fn kmeans_squares<'py>(py: Python<'py>, points: Doubles<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let given = view(&points.0, &points.1, points.2.as_ref())?;
+    Ok(py.detach(|| given.squares()).into_pyarray(py))
+}
+
+/// Squared distances of points in double precision to the closest of the centres so far, for k-means++.
+#[pyclass(module = "mixtura._mixtura")]
+pub(crate) struct KmeansSeeds {
+    seeds: Seeds,
+}
+
+#[pymethods]
+impl KmeansSeeds {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        points: Doubles<'_>,
+        centre: PyReadonlyArray1<'_, f64>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let given = view(&points.0, &points.1, points.2.as_ref())?;
+        let centre = centre.as_slice()?;
+        let work = |watch: &Watch<'_>| Seeds::new(&given, centre, || watch.is_abandoned());
+        Ok(Self { seeds: supervised(py, for_rows(given.n_rows(), n_threads), None, work)?.map_err(refused)? })
+    }
+
+    /// The weighted sum of the distances.
+    #[getter]
+    fn potential(&self) -> f64 {
+        self.seeds.potential()
+    }
+
+    /// Returns the potential with each of several centres in addition.
+    fn potentials<'py>(
+        &self,
+        py: Python<'py>,
+        points: Doubles<'py>,
+        centres: PyReadonlyArray2<'py, f64>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let given = view(&points.0, &points.1, points.2.as_ref())?;
+        let centres = centres.as_slice()?;
+        let work = |watch: &Watch<'_>| self.seeds.potentials(&given, centres, || watch.is_abandoned());
+        let found = supervised(py, for_rows(given.n_rows(), n_threads), None, work)?.map_err(refused)?;
+        Ok(found.into_pyarray(py))
+    }
+
+    /// Adds a centre.
+    fn add(
+        &mut self,
+        py: Python<'_>,
+        points: Doubles<'_>,
+        centre: PyReadonlyArray1<'_, f64>,
+        n_threads: Option<usize>,
+    ) -> PyResult<()> {
+        let given = view(&points.0, &points.1, points.2.as_ref())?;
+        let (centre, seeds) = (centre.as_slice()?, &mut self.seeds);
+        let work = |watch: &Watch<'_>| seeds.add(&given, centre, || watch.is_abandoned());
+        supervised(py, for_rows(given.n_rows(), n_threads), None, work)?.map_err(refused)
+    }
+
+    /// Returns the first row at which the sum of the distances so far reaches a number, and how far the number is from
+    /// the sums before and after that row.
+    fn find(&self, points: Doubles<'_>, drawn: f64) -> PyResult<(usize, f64)> {
+        let given = view(&points.0, &points.1, points.2.as_ref())?;
+        Ok(self.seeds.find(&given, drawn))
+    }
 }
 
 /// Lloyd's rounds after the first, on points in double precision.
@@ -168,7 +243,7 @@ impl KmeansRounds {
         let given = view(&points.0, &points.1, points.2.as_ref())?;
         let (centres, labels) = (centres.as_slice()?, labels.as_slice()?);
         let work = |watch: &Watch<'_>| Rounds::new(&given, centres, labels, || watch.is_abandoned());
-        Ok(Self { rounds: supervised(py, n_threads, None, work)?.map_err(refused)? })
+        Ok(Self { rounds: supervised(py, for_rows(given.n_rows(), n_threads), None, work)?.map_err(refused)? })
     }
 
     /// Runs rounds, in place; returns ("done", …), ("tied", rows whose labels `settle` needs) or ("uncertain", …).
@@ -184,7 +259,7 @@ impl KmeansRounds {
         let limits = Limits { n_rounds: limits.0, tolerance: limits.1 };
         let (rounds, labels) = (&mut self.rounds, labels.as_slice_mut()?);
         let work = |watch: &Watch<'_>| rounds.go(&given, labels, limits, || watch.is_abandoned());
-        let (name, tied) = match supervised(py, n_threads, None, work)?.map_err(refused)? {
+        let (name, tied) = match supervised(py, for_rows(given.n_rows(), n_threads), None, work)?.map_err(refused)? {
             Pause::Done => ("done", Vec::new()),
             Pause::Tied(tied) => ("tied", tied),
             // Only an exception stops it, and that has been raised.

@@ -14,6 +14,7 @@ mod lagged;
 mod model;
 mod online;
 mod pool;
+mod summary;
 mod watch;
 
 use pyo3::prelude::*;
@@ -27,11 +28,15 @@ mod _mixtura {
     #[pymodule_export]
     use super::fit::{fit, fit_once, of_labels};
     #[pymodule_export]
-    use super::kmeans::{KmeansRounds, kmeans_assign, kmeans_distances, kmeans_sums};
+    use super::kmeans::{
+        KmeansRounds, KmeansSeeds, kmeans_assign, kmeans_distances, kmeans_mean, kmeans_squares, kmeans_sums,
+    };
     #[pymodule_export]
     use super::model::{Model, bounds, generate};
     #[pymodule_export]
     use super::online::Online;
     #[pymodule_export]
     use super::pool::n_threads;
+    #[pymodule_export]
+    use super::summary::Summary;
 }

@@ -15,6 +15,7 @@ use pyo3::types::PyType;
 use crate::arguments::kind;
 use crate::data::Matrix;
 use crate::failure::{not_read, refused};
+use crate::pool::for_rows;
 use crate::watch::{Watch, supervised};
 
 /// An immutable mixture of any family, with the names of its columns and a record of how it was fitted.
@@ -221,7 +222,7 @@ impl Model {
             let rows = data.rows()?;
             watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels_in(&rows, range))
         };
-        let labels = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        let labels = supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?;
         Ok(labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
     }
 
@@ -246,7 +247,7 @@ impl Model {
             let piece = |range| self.file.model.posteriors_in(&rows, range);
             Ok((rows.n_rows(), watch.in_pieces(rows.n_rows(), self.cost_of_row(), piece)?))
         };
-        let (n_rows, posteriors) = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        let (n_rows, posteriors) = supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?;
         posteriors.into_pyarray(py).reshape([n_rows, self.file.model.n_components()])
     }
 
@@ -270,7 +271,7 @@ impl Model {
             let rows = data.rows()?;
             watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities_in(&rows, range))
         };
-        Ok(supervised(py, n_threads, None, work)?.map_err(refused)?.into_pyarray(py))
+        Ok(supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?.into_pyarray(py))
     }
 
     /// Returns mean and total log-likelihood of all rows, AIC, BIC and ICL.
@@ -298,7 +299,7 @@ impl Model {
                 model.score_with(&Threads::new(&rows).with_stop(|| watch.is_abandoned()))
             })
         };
-        let score = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        let score = supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?;
         Ok((score.mean_ln_likelihood, score.ln_likelihood, score.aic, score.bic, score.icl))
     }
 
@@ -334,7 +335,7 @@ impl Model {
             })?;
             Ok((values, labels))
         };
-        let (values, labels) = supervised(py, n_threads, None, work)?.map_err(refused)?;
+        let (values, labels) = supervised(py, for_rows(n_rows, n_threads), None, work)?.map_err(refused)?;
         Ok((values.into_pyarray(py).reshape([n_rows, n_columns])?, labels.into_pyarray(py)))
     }
 }
@@ -385,5 +386,5 @@ pub(crate) fn bounds(
             BoundsReport::measure_source(model, &source, certainty, within)?.to_json().to_string()
         }))
     };
-    supervised(py, n_threads, None, work)?.map_err(refused)
+    supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)
 }

@@ -14,6 +14,7 @@ use crate::data::{Data, Matrix, Weights};
 use crate::failure::refused;
 use crate::fit::{EventItem, items};
 use crate::model::Model;
+use crate::pool::for_rows;
 use crate::watch::{Watch, supervised};
 
 /// A mixture that learns from batches; see `mixtura::driver::Online`.
@@ -123,7 +124,7 @@ impl Online {
         let learner = with_family!(task.kind()?, F => {
             let start = task.start::<F>()?;
             let work = |watch: &Watch<'_>| begun::<F>(data, &start, n_components, &options, n_batches, watch);
-            supervised(py, task.settings.n_threads, None, work)?.map_err(refused)?
+            supervised(py, for_rows(data.n_rows(), task.settings.n_threads), None, work)?.map_err(refused)?
         });
         Ok(Self { family: task.family, structure: task.structure, learner })
     }
@@ -142,7 +143,7 @@ impl Online {
         // A copy: Ctrl-C may come when the batch is complete, but before that is known here.
         let mut learner = self.learner.copied();
         let work = |watch: &Watch<'_>| learner.learn(data, &options, &gains, watch);
-        let likelihood = supervised(py, settings.n_threads, None, work)?.map_err(refused)?;
+        let likelihood = supervised(py, for_rows(data.n_rows(), settings.n_threads), None, work)?.map_err(refused)?;
         self.learner = learner;
         Ok(likelihood)
     }

@@ -13,6 +13,9 @@ const MANY_THREADS: usize = 64;
 /// Number of idle pools that are kept for later.
 const MOST_IDLE: usize = 4;
 
+/// Up to this many rows are left to the calling thread: others would take longer to wake up than to help.
+const FEW_ROWS: usize = 1000;
+
 /// Pools that are not in use.
 static IDLE: Mutex<Vec<Pool>> = Mutex::new(Vec::new());
 
@@ -66,6 +69,21 @@ impl Drop for Lease {
     }
 }
 
+thread_local! {
+    /// A pool that consists of the thread itself. rayon never forgets such a thread, so there is one for each.
+    static ALONE: Option<ThreadPool> = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok();
+}
+
+/// Makes this thread run by itself what would otherwise run on a pool; false if it cannot.
+pub(crate) fn here() -> bool {
+    ALONE.with(Option::is_some)
+}
+
+/// Number of threads for work on some rows: few rows need only one.
+pub(crate) fn for_rows(n_rows: usize, wanted: Option<usize>) -> Option<usize> {
+    if n_rows <= FEW_ROWS { Some(1) } else { wanted }
+}
+
 /// Number of threads to use: as requested, or as the environment allows (RAYON_NUM_THREADS, or OMP_NUM_THREADS, which
 /// joblib sets in its workers), or all that are available to this process.
 #[pyfunction]
@@ -75,9 +93,12 @@ pub(crate) fn n_threads(wanted: Option<usize>) -> usize {
     let first = |text: String| text.split(',').next().and_then(|word| word.trim().parse::<usize>().ok());
     let allowed = |name| std::env::var(name).ok().and_then(first);
     let given = |n: &usize| *n > 0;
+    let wanted = wanted.filter(given);
+    if let Some(n @ 1..=MANY_THREADS) = wanted {
+        return n;
+    }
     let available = available_parallelism().map_or(1, usize::from);
     wanted
-        .filter(given)
         .or_else(|| allowed("RAYON_NUM_THREADS").filter(given))
         .or_else(|| allowed("OMP_NUM_THREADS").filter(given))
         .map_or(available, |n| n.min(available.max(MANY_THREADS)))

@@ -1,16 +1,16 @@
-//! Runs work on other threads while the calling thread serves Python: callbacks, Ctrl-C, exceptions.
+//! Runs work while the calling thread serves Python: callbacks, Ctrl-C, exceptions. A single thread does both by turns.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use mixtura::Error;
 use mixtura::driver::Observer;
 use pyo3::prelude::*;
 
-use crate::pool::Lease;
+use crate::pool::{Lease, here, n_threads};
 
 /// How often signals are checked for.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -22,9 +22,24 @@ const ROWS_OF_A_THREAD: usize = 1024;
 
 /// Reports rounds to Python, and tells the work when to stop.
 pub(crate) struct Watch<'a> {
-    /// Receives the rounds, if anybody listens.
-    listener: Option<&'a SyncSender<Message>>,
+    caller: Caller<'a>,
     stop: &'a Stop,
+}
+
+/// Where Python is, as seen from the work.
+enum Caller<'a> {
+    /// On another thread, which receives the rounds if anybody listens.
+    Elsewhere(Option<&'a SyncSender<Message>>),
+    /// On this thread.
+    Here(Here),
+}
+
+/// What the work needs to serve Python itself.
+struct Here {
+    listener: Option<Py<PyAny>>,
+    /// When signals were checked for last.
+    checked: Mutex<Instant>,
+    failure: Mutex<Option<PyErr>>,
 }
 
 /// Why work should end.
@@ -47,7 +62,11 @@ struct Message {
 impl Watch<'_> {
     /// Reports a round, and waits until the listener has been called.
     pub(crate) fn tell(&self, restart: u64, round: u64, likelihood: f64) {
-        let Some(listener) = self.listener else { return };
+        let listener = match &self.caller {
+            Caller::Here(here) => return here.tell((restart, round, likelihood), self.stop),
+            Caller::Elsewhere(listener) => listener,
+        };
+        let Some(listener) = listener else { return };
         let (told, answer) = sync_channel(0);
         if listener.send(Message { restart, round, likelihood, told }).is_ok() {
             // Nothing is ever sent back: the error says that the sender was dropped.
@@ -58,6 +77,9 @@ impl Watch<'_> {
     /// Whether an exception is pending, so that nobody will see the result. Engines stop in the middle of a pass then;
     /// a listener that asks for an end gets it after the round.
     pub(crate) fn is_abandoned(&self) -> bool {
+        if let Caller::Here(here) = &self.caller {
+            here.check_signals(self.stop);
+        }
         self.stop.is_abandoned.load(Ordering::Relaxed)
     }
 
@@ -103,17 +125,58 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Runs work on a pool of threads, with the interpreter's lock released. `listener(restart, round, likelihood)` is
-/// called on this thread, and ends the work after the round if it returns something true. Its exceptions and Ctrl-C end
-/// the work as soon as it looks at [`Watch::is_abandoned`], and are raised then.
+impl Here {
+    fn tell(&self, round: (u64, u64, f64), stop: &Stop) {
+        if self.listener.is_some() && !stop.is_abandoned.load(Ordering::Relaxed) {
+            let listener = self.listener.as_ref();
+            self.note(Python::attach(|py| tell(py, listener.map(|listener| listener.bind(py)), round)), stop);
+        }
+    }
+
+    /// Checks for signals now and then.
+    fn check_signals(&self, stop: &Stop) {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked.elapsed() > PATIENCE && !stop.is_abandoned.load(Ordering::Relaxed) {
+            self.note(Python::attach(|py| py.check_signals().map(|()| false)), stop);
+            *checked = Instant::now();
+        }
+    }
+
+    fn note(&self, outcome: PyResult<bool>, stop: &Stop) {
+        stop.note(&outcome);
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
+    }
+}
+
+impl Stop {
+    /// Takes note of a listener's wish to stop, or of an exception.
+    fn note(&self, outcome: &PyResult<bool>) {
+        self.is_requested.fetch_or(*outcome.as_ref().unwrap_or(&false), Ordering::Relaxed);
+        self.is_abandoned.store(outcome.is_err(), Ordering::Relaxed);
+    }
+}
+
+/// Runs work with the interpreter's lock released: on a pool of threads, or on this thread if one is enough. `listener(restart,
+/// round, likelihood)` is called on this thread, and ends the work after the round if it returns something true. Its
+/// exceptions and Ctrl-C end the work as soon as it looks at [`Watch::is_abandoned`], and are raised then.
 pub(crate) fn supervised<T: Send>(
     py: Python<'_>,
     n_threads: Option<usize>,
     listener: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch<'_>) -> T + Send,
 ) -> PyResult<T> {
-    let pool = Lease::new(n_threads)?;
     let stop = Stop::default();
+    if self::n_threads(n_threads) == 1 && here() {
+        let checked = Mutex::new(Instant::now());
+        let here = Here { listener: listener.map(|it| it.clone().unbind()), checked, failure: Mutex::default() };
+        let watch = Watch { caller: Caller::Here(here), stop: &stop };
+        let result = py.detach(|| work(&watch));
+        let Caller::Here(here) = watch.caller else { unreachable!("made above") };
+        let failure = here.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // A signal since the last check must not strike between this call and the next line of Python.
+        return failure.map_or_else(|| py.check_signals(), Err).map(|()| result);
+    }
+    let pool = Lease::new(n_threads)?;
     let (sender, messages) = sync_channel(0);
     let (messages, is_listened_to) = (Mutex::new(messages), listener.is_some());
     std::thread::scope(|scope| {
@@ -121,7 +184,7 @@ pub(crate) fn supervised<T: Send>(
         let worker = scope.spawn(move || {
             // Dropping the sender signals that the work is done.
             let sender = sender;
-            pool.install(|| work(&Watch { listener: is_listened_to.then_some(&sender), stop }))
+            pool.install(|| work(&Watch { caller: Caller::Elsewhere(is_listened_to.then_some(&sender)), stop }))
         });
         let mut failure = None;
         loop {
@@ -134,8 +197,7 @@ pub(crate) fn supervised<T: Send>(
                 }
             };
             if failure.is_none() {
-                stop.is_requested.fetch_or(*outcome.as_ref().unwrap_or(&false), Ordering::Relaxed);
-                stop.is_abandoned.store(outcome.is_err(), Ordering::Relaxed);
+                stop.note(&outcome);
                 failure = outcome.err();
             }
             // Only now does the work continue and check whether it should stop.

@@ -93,7 +93,7 @@ def starts_from_labels(given, size):
     # Wide rows: there are no densities to compute, so that narrow ones would have to be many.
     X = np.random.default_rng(0).normal(size=(500 * size, 300))
     labels = np.arange(len(X), dtype=np.uint32) % 2
-    return lambda: _mixtura.of_labels(X, None, labels, 2, "gaussian", "full", 1e-6, 1)
+    return lambda: _mixtura.of_labels(X, None, labels, 2, "gaussian", "full", 1e-6, None, 1)
 
 
 def learns_a_batch(given, size):

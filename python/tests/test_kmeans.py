@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from mixtura import GaussianMixture, _kmeans
+from mixtura import GaussianMixture, _kmeans, _seeds
 
 
 def theirs(X, n_clusters, seed, weight=None):
@@ -232,3 +232,20 @@ def test_a_start_holds_no_copy_of_the_data(init_params):
     """A million rows of ten numbers are 80 MB; a start needs 8 bytes a row and candidate, and a few more."""
     words = [sys.executable, "-W", "ignore", "-c", MEMORY, init_params]
     assert float(subprocess.run(words, capture_output=True, text=True, check=True).stdout) < 64
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_rows", [1, 2, 7, 1000, 100_003])
+def test_the_first_row_is_the_choice_of_numpy(n_rows, dtype):
+    weight = np.ones(n_rows, dtype=dtype)
+    for seed in range(20):
+        ours, theirs = np.random.RandomState(seed), np.random.RandomState(seed)
+        expected = theirs.choice(n_rows, p=weight / weight.sum())
+        assert _seeds.first_row(n_rows, None, dtype, ours) == expected
+        assert ours.random_sample() == theirs.random_sample()
+
+
+@pytest.mark.parametrize("n_columns", [2, 3, 8, 10, 33])
+def test_means_of_columns_are_those_of_numpy(n_columns):
+    X = np.random.default_rng(n_columns).normal(3, 2, size=(10_007, n_columns))
+    assert (_kmeans._mean(X) == X.mean(axis=0)).all()

@@ -296,8 +296,9 @@ impl<'a> Rows<'a> {
     /// Writes one row into `out` as `f64`, normalized if the rows are.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
         assert!(row < self.n_rows, "row {row} of {}", self.n_rows);
-        for (column, out) in out.iter_mut().enumerate().take(self.n_columns) {
-            *out = self.raw(row, column);
+        match &self.values {
+            Values::F64(storage) => storage.row_into(row, self, out),
+            Values::F32(storage) => storage.row_into(row, self, out),
         }
         if let Some(normalization) = &self.normalization {
             normalization.apply(out);
@@ -309,6 +310,14 @@ impl<'a> Rows<'a> {
         match &self.values {
             Values::F64(storage) => storage.get(row, column, self),
             Values::F32(storage) => storage.get(row, column, self),
+        }
+    }
+
+    /// The stored values of a column, before any normalization.
+    pub(crate) fn raw_column(&self, column: usize) -> Vec<f64> {
+        match &self.values {
+            Values::F64(storage) => storage.column(column, self),
+            Values::F32(storage) => storage.column(column, self),
         }
     }
 
@@ -401,12 +410,38 @@ impl<T: Scalar> Storage<'_, T> {
         self.values()[index].to_f64()
     }
 
+    fn row_into(&self, row: usize, of: &Rows<'_>, out: &mut [f64]) {
+        let n = of.n_columns;
+        match self {
+            Storage::RowMajor(values) => {
+                out.iter_mut().zip(&values[row * n..][..n]).for_each(|(out, value)| *out = value.to_f64());
+            }
+            _ => out.iter_mut().take(n).enumerate().for_each(|(column, out)| *out = self.get(row, column, of)),
+        }
+    }
+
+    fn column(&self, column: usize, of: &Rows<'_>) -> Vec<f64> {
+        match self {
+            Storage::RowMajor(values) => values.chunks_exact(of.n_columns).map(|row| row[column].to_f64()).collect(),
+            _ => (0..of.n_rows).map(|row| self.get(row, column, of)).collect(),
+        }
+    }
+
     fn all_finite(&self) -> bool {
         use rayon::prelude::*;
-        // x − x is 0 for finite x and NaN otherwise; this sum vectorizes without branches.
-        self.values()
-            .par_chunks(1 << 16)
-            .all(|chunk| chunk.iter().fold(0.0, |sum, &value| sum + (value.to_f64() - value.to_f64())) == 0.0)
+        // 0 · x is 0 for finite x and NaN otherwise; a sum for each lane, so that the additions need not wait for each
+        // other.
+        let is_finite = |chunk: &[T]| {
+            let (lanes, rest) = chunk.as_chunks::<LANES>();
+            let mut sums = [0.0; LANES];
+            for values in lanes {
+                for lane in 0..LANES {
+                    sums[lane] += 0.0 * values[lane].to_f64();
+                }
+            }
+            sums == [0.0; LANES] && rest.iter().all(|value| value.to_f64().is_finite())
+        };
+        self.values().par_chunks(1 << 16).all(is_finite)
     }
 }
 

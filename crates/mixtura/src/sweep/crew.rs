@@ -63,8 +63,8 @@ impl<'a> Crew<'a> {
         }
         let half = |first| move || self.node(sweep, piece, first, level - 1);
         let (left, right) = rayon::join(half(first), half(first + (1 << (level - 1))));
-        let (mut left, right) = (left?, right?);
-        left.merge(&right);
+        let (mut left, mut right) = (left?, right?);
+        left.absorb(&mut right);
         self.tallies.put(shape_of(piece), right);
         Ok(left)
     }

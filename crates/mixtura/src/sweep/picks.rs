@@ -16,9 +16,14 @@ pub(super) fn pick<E: Engine>(engine: &E, rows: &[u64], is_weighted: bool) -> Re
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let Picked { n_columns, numbers, values, weights } = engine.sweep(&Picks { rows: sorted })?;
-    if rows.is_empty() {
-        return Rows::from_vec(Vec::<f64>::new(), n_columns);
+    let Picked { n_columns, parts } = engine.sweep(&Picks { rows: sorted })?;
+    let numbers: Vec<u64> = parts.iter().flat_map(|part| &part.numbers).copied().collect();
+    let values = parts.iter().map(|part| &part.values[..]).collect::<Vec<_>>().concat();
+    let weights = if is_weighted { parts.into_iter().flat_map(|part| part.weights).collect() } else { Vec::new() };
+    if numbers == rows {
+        // They are in order already.
+        let picked = Rows::<'static>::from_vec::<f64>(values, n_columns)?;
+        return Ok(if is_weighted { picked.with_picked_weights(weights) } else { picked });
     }
     let place = |row: &u64| numbers.binary_search(row).map_err(|_| Error::NoSuchRow { row: *row });
     let places: Vec<usize> = rows.iter().map(place).collect::<Result<_, _>>()?;
@@ -94,6 +99,13 @@ pub(crate) struct Picks {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Picked {
     n_columns: usize,
+    /// One for each chunk that has any, so that they can be merged without copying rows.
+    parts: Vec<Part>,
+}
+
+/// Rows of a chunk, and their numbers.
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+struct Part {
     numbers: Vec<u64>,
     values: Vec<f64>,
     weights: Vec<f64>,
@@ -101,11 +113,13 @@ pub(crate) struct Picked {
 
 impl Merge for Picked {
     fn merge(&mut self, later: &Self) {
+        self.absorb(&mut Self { n_columns: later.n_columns, parts: later.parts.clone() });
+    }
+
+    fn absorb(&mut self, later: &mut Self) {
         // Rows of another width are refused by the summary.
-        self.n_columns = if self.numbers.is_empty() { later.n_columns } else { self.n_columns };
-        self.numbers.extend(&later.numbers);
-        self.values.extend(&later.values);
-        self.weights.extend(&later.weights);
+        self.n_columns = if self.parts.is_empty() { later.n_columns } else { self.n_columns };
+        self.parts.append(&mut later.parts);
     }
 }
 
@@ -149,15 +163,18 @@ impl Picks {
     fn look(&self, chunk: &Chunk<'_>, tally: &mut Picked) {
         let (rows, range) = (chunk.rows(), chunk.range());
         tally.n_columns = rows.n_columns();
-        let first = self.rows.partition_point(|&row| row < chunk.row_number(range.start));
-        let mut values = vec![0.0; rows.n_columns()];
-        for &number in self.rows[first..].iter().take_while(|&&row| row < chunk.row_number(range.end)) {
-            let row = range.start + (number - chunk.row_number(range.start)) as usize;
-            rows.row_into(row, &mut values);
-            tally.numbers.push(number);
-            tally.values.extend(&values);
-            tally.weights.push(rows.weight(row));
+        let place_of = |row: usize| self.rows.partition_point(|&number| number < chunk.row_number(row));
+        let numbers = &self.rows[place_of(range.start)..place_of(range.end)];
+        if numbers.is_empty() {
+            return;
         }
+        let mut values = vec![0.0; numbers.len() * rows.n_columns()];
+        let row_of = |number: &u64| range.start + (number - chunk.row_number(range.start)) as usize;
+        for (number, values) in numbers.iter().zip(values.chunks_exact_mut(rows.n_columns())) {
+            rows.row_into(row_of(number), values);
+        }
+        let weights = numbers.iter().map(|number| rows.weight(row_of(number))).collect();
+        tally.parts.push(Part { numbers: numbers.to_vec(), values, weights });
     }
 }
 

@@ -52,6 +52,11 @@ impl<E: Engine> Source<E> {
         Ok(Self { engine, summary })
     }
 
+    /// Rows of an engine whose columns were summarized before.
+    pub fn summarized(engine: E, summary: Summary) -> Self {
+        Self { engine, summary }
+    }
+
     /// The engine.
     pub fn engine(&self) -> &E {
         &self.engine

@@ -19,41 +19,56 @@ const LARGEST_OUTER_SHARE: f64 = 0.125;
 /// alone. See ADR 6 for measurements.
 const DEVIATION_SHARE: f64 = 0.1;
 
-/// The spread of a column. Cost: a few selections.
+/// Bounds the relative rounding of a deviation.
+const ROUNDING: f64 = 1e-6;
+
+/// The spread of a column. Cost: a few selections; sorting, if rows have weights or the deviation matters.
 pub(super) struct Spread {
     /// Lower weighted quartiles: the same as if each row were repeated according to its weight.
     pub quartiles: [f64; 3],
     /// The outer quantiles.
     pub outer: [f64; 2],
-    /// Standard deviation after moving values beyond the outer quantiles to these quantiles (winsorised).
-    deviation: f64,
+    /// Standard deviation after moving values beyond the outer quantiles to these quantiles (winsorised); `None` if it
+    /// is too small to affect the scale.
+    deviation: Option<f64>,
 }
 
 impl Spread {
     /// The spread of a column of a sample in which every row has a positive weight.
     pub(super) fn of(sample: &Rows<'_>, column: usize) -> Self {
-        let value = |row| sample.raw(row, column);
-        let n = sample.n_rows();
+        let values = sample.raw_column(column);
         match sample.weights() {
-            None => Self::of_values((0..n).map(value).collect()),
-            Some(weights) => Self::of_weighted((0..n).map(|row| (value(row), weights[row])).collect()),
+            None => Self::of_values(values),
+            Some(weights) => Self::of_weighted(values.into_iter().zip(weights.iter().copied()).collect()),
         }
     }
 
     /// A robust scale: based on the quartiles, or on the standard deviation if it is much larger; 0 if both are 0.
     pub(super) fn scale(&self) -> f64 {
-        let of_quartiles = (self.quartiles[2] - self.quartiles[0]) / NORMAL_QUARTILE_RANGE;
-        if of_quartiles == 0.0 { self.deviation } else { of_quartiles.max(DEVIATION_SHARE * self.deviation) }
+        let of_quartiles = scale_of_quartiles(self.quartiles);
+        match self.deviation {
+            None => of_quartiles,
+            Some(deviation) if of_quartiles == 0.0 => deviation,
+            Some(deviation) => of_quartiles.max(DEVIATION_SHARE * deviation),
+        }
     }
 
     fn of_values(mut values: Vec<f64>) -> Self {
         let n = values.len();
-        // Sorted, so that the sum below does not depend on the order of the rows.
-        values.sort_unstable_by(f64::total_cmp);
-        let quartiles = [1, 2, 3].map(|quarter| values[(quarter * n).div_ceil(4) - 1]);
         let outer_rank = (outer_share(n as f64) * n as f64).ceil() as usize - 1;
-        let outer = [values[outer_rank], values[n - 1 - outer_rank]];
-        let deviation = deviation(values.into_iter().map(|x| (x, 1.0)), quartiles[1], outer);
+        let [first, second, third] = [1, 2, 3].map(|quarter| (quarter * n).div_ceil(4) - 1);
+        let ranks = [outer_rank, first, second, third, n - 1 - outer_rank];
+        select(&mut values, 0, &ranks);
+        let [low, first, second, third, high] = ranks.map(|rank| values[rank]);
+        let (quartiles, outer) = ([first, second, third], [low, high]);
+        // Values between two limits deviate by at most half the distance between these (Popoviciu 1935).
+        let largest = (high - low) / 2.0 * (1.0 + ROUNDING);
+        if DEVIATION_SHARE * largest < scale_of_quartiles(quartiles) {
+            return Self { quartiles, outer, deviation: None };
+        }
+        // Sorted, so that the sum does not depend on the order of the rows.
+        values.sort_unstable_by(f64::total_cmp);
+        let deviation = Some(deviation(values.into_iter().map(|x| (x, 1.0)), quartiles[1], outer));
         Self { quartiles, outer, deviation }
     }
 
@@ -68,9 +83,21 @@ impl Spread {
         let quartiles = [0.25, 0.5, 0.75].map(|share| quantile(ascending(), share * total));
         let outer = outer_share(n) * total;
         let outer = [quantile(ascending(), outer), quantile(ascending().rev(), outer)];
-        let deviation = deviation(values.iter().copied(), quartiles[1], outer);
+        let deviation = Some(deviation(values.iter().copied(), quartiles[1], outer));
         Self { quartiles, outer, deviation }
     }
+}
+
+fn scale_of_quartiles([first, _, third]: [f64; 3]) -> f64 {
+    (third - first) / NORMAL_QUARTILE_RANGE
+}
+
+/// Puts the values of some ranks where sorting would put them; `values` begins at rank `begin`, and the ranks ascend.
+fn select(values: &mut [f64], begin: usize, ranks: &[usize]) {
+    let Some(&middle) = ranks.get(ranks.len() / 2) else { return };
+    let (below, _, above) = values.select_nth_unstable_by(middle - begin, f64::total_cmp);
+    select(below, begin, &ranks[..ranks.partition_point(|&rank| rank < middle)]);
+    select(above, middle + 1, &ranks[ranks.partition_point(|&rank| rank <= middle)..]);
 }
 
 /// Share of the rows beyond either outer quantile, for a sample of `n` rows.
@@ -105,6 +132,8 @@ fn deviation(values: impl Iterator<Item = (f64, f64)>, middle: f64, [low, high]:
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -147,7 +176,25 @@ mod tests {
         assert_eq!(spread.outer, [4.0, 95.0]);
         let moved = (0..100).map(|i| f64::from(i).clamp(4.0, 95.0) - 49.5);
         let expected = (moved.map(|x| x * x).sum::<f64>() / 100.0).sqrt();
-        assert!((spread.deviation - expected).abs() < 1e-12);
-        assert_eq!(spread.scale(), 50.0 / NORMAL_QUARTILE_RANGE);
+        assert_eq!((spread.deviation, spread.scale()), (None, 50.0 / NORMAL_QUARTILE_RANGE));
+        let found = deviation((0..100).map(|i| (f64::from(i), 1.0)), 49.0, spread.outer);
+        assert!((found - expected).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn selecting_gives_what_sorting_gives(
+            mut values in prop::collection::vec(prop_oneof![3 => -9.0..9.0, 2 => Just(0.0), 1 => -1e6..1e6], 1..300),
+        ) {
+            let spread = Spread::of_values(values.clone());
+            values.sort_unstable_by(f64::total_cmp);
+            let n = values.len();
+            let quartiles = [1, 2, 3].map(|quarter| values[(quarter * n).div_ceil(4) - 1]);
+            let rank = (outer_share(n as f64) * n as f64).ceil() as usize - 1;
+            let outer = [values[rank], values[n - 1 - rank]];
+            prop_assert_eq!((spread.quartiles, spread.outer), (quartiles, outer));
+            let sorted = deviation(values.into_iter().map(|x| (x, 1.0)), quartiles[1], outer);
+            prop_assert_eq!(spread.scale(), Spread { quartiles, outer, deviation: Some(sorted) }.scale());
+        }
     }
 }

@@ -8,6 +8,11 @@ use crate::Error;
 pub trait Merge: Send {
     /// Adds the result over the rows that follow.
     fn merge(&mut self, later: &Self);
+
+    /// The same for a result that is no longer needed, so that its parts can be moved.
+    fn absorb(&mut self, later: &mut Self) {
+        self.merge(later);
+    }
 }
 
 /// Results of some chunks, merged as far as possible.
@@ -88,8 +93,8 @@ impl<T: Merge> Tree<T> {
         let mut nodes = self.nodes.into_iter().rev().map(|node| node.value);
         let last = nodes.next();
         Ok(last.map(|last| {
-            nodes.fold(last, |right, mut left| {
-                left.merge(&right);
+            nodes.fold(last, |mut right, mut left| {
+                left.absorb(&mut right);
                 left
             })
         }))
@@ -114,8 +119,8 @@ impl<T: Merge> Tree<T> {
             });
             let Some(sibling) = sibling else { break };
             let other = self.nodes.remove(sibling);
-            let (mut left, right) = if is_left { (node, other) } else { (other, node) };
-            left.value.merge(&right.value);
+            let (mut left, mut right) = if is_left { (node, other) } else { (other, node) };
+            left.value.absorb(&mut right.value);
             left.level += 1;
             (node, at) = (left, sibling);
         }

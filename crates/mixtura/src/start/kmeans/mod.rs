@@ -1,7 +1,7 @@
 //! k-means over all rows, with the arithmetic and summation order of scikit-learn on one thread.
 //!
 //! The caller makes the draws of k-means++ and controls its loop. This module does the work that costs O(N K D):
-//! [`Points::distances_into`] for k-means++, [`Points::assign`] and [`Points::sums_into`] for a round of Lloyd's
+//! [`Points::distances_into`] and [`Seeds`] for k-means++, [`Points::assign`] and [`Points::sums_into`] for a round of Lloyd's
 //! algorithm (Lloyd 1982), and [`Rounds`], which runs the rounds after the first and skips rows whose label cannot
 //! change.
 //!
@@ -20,12 +20,16 @@
 //! # Ok::<(), mixtura::Error>(())
 //! ```
 
+mod gather;
 mod points;
 mod rounds;
 mod scores;
+mod seeds;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use points::{Assigned, Points, Real};
 pub use rounds::{Limits, Pause, Rounds};
+pub use seeds::Seeds;
+pub use sums::mean;

@@ -4,9 +4,10 @@ use std::ops::{AddAssign, Mul, Range};
 
 use rayon::prelude::*;
 
-use super::scores::{Distances, SquaredNorms, TwoNearest, gather};
+use super::gather::gather;
+use super::scores::{Distances, SquaredNorms, TwoNearest};
 use crate::Error;
-use crate::kernels::{InstructionSet, LANES, Lanes};
+use crate::kernels::{InstructionSet, LANES, Lanes, prefetch};
 use crate::rows::Scalar;
 
 /// Rows that a thread processes at a time.
@@ -223,11 +224,22 @@ impl<'a, T: Real> Points<'a, T> {
         mut each: impl FnMut(Range<usize>, &[Lanes]),
     ) {
         let rows = self.chunk(n);
+        let bring = |picks: Range<usize>| {
+            picks.for_each(|at| prefetch(&rows[pick(at) * self.n_columns()..][..self.n_columns()]));
+        };
+        // Of rows one after the other, machines expect the next one.
+        let is_sparse = n_picks > 0 && pick(n_picks - 1) >= n_picks;
+        if is_sparse {
+            bring(0..n_picks.min(GROUP * LANES));
+        }
         for group in (0..n_picks).step_by(GROUP * LANES) {
+            if is_sparse {
+                bring(n_picks.min(group + GROUP * LANES)..n_picks.min(group + 2 * GROUP * LANES));
+            }
             let begins = (group..n_picks).step_by(LANES);
             for (begin, block) in begins.clone().zip(blocks.chunks_exact_mut(self.n_columns())) {
                 let picks = std::array::from_fn(|lane| pick((begin + lane).min(n_picks - 1)));
-                gather(rows, &self.offset, picks, block);
+                gather(self.set, rows, &self.offset, picks, block);
             }
             for (begin, block) in begins.zip(blocks.chunks_exact(self.n_columns())) {
                 each(begin..(begin + LANES).min(n_picks), block);

@@ -3,10 +3,13 @@
 use rayon::prelude::*;
 
 use super::points::{CHUNK, Points, Real};
-use super::scores::{SquaredNorms, TwoNearest};
+use super::scores::{Gaps, TwoNearest};
 use super::sums::Clusters;
 use crate::Error;
-use crate::kernels::Lanes;
+use crate::kernels::{Lanes, prefetch};
+
+/// Changes ahead of the current one whose row is asked for.
+const PREFETCHED: usize = 8;
 
 /// When the rounds end.
 #[derive(Debug, Clone, Copy)]
@@ -154,11 +157,15 @@ impl Rounds {
     /// Applies changes of labels; returns whether it was the last round.
     fn apply(&mut self, points: &Points<'_, f64>, labels: &mut [u32]) -> bool {
         let is_last = self.is_last || self.changes.is_empty();
-        for Change { row, label } in self.changes.drain(..) {
+        for (n, &Change { row, label }) in self.changes.iter().enumerate() {
+            if let Some(soon) = self.changes.get(n + PREFETCHED) {
+                prefetch(&points.values[soon.row * points.n_columns()..][..points.n_columns()]);
+            }
             self.clusters.remove(labels[row], points, row);
             self.clusters.add(label, points, row);
             labels[row] = label;
         }
+        self.changes.clear();
         is_last
     }
 
@@ -247,8 +254,8 @@ impl Rounds {
             |at| picks[at],
             blocks,
             |lanes, block| {
-                let squares = points.set.run(SquaredNorms { block });
-                let nearest = points.set.run(TwoNearest { block, centres: &self.centres, norms: &self.norms });
+                let search = TwoNearest { block, centres: &self.centres, norms: &self.norms };
+                let (nearest, found_gaps) = points.set.run(Gaps(search));
                 for (lane, &row) in picks[lanes].iter().enumerate() {
                     let (first, second) = (nearest.first[lane], nearest.second[lane]);
                     let is_certain = second - first > self.margin;
@@ -258,8 +265,7 @@ impl Rounds {
                         continue;
                     }
                     let label = nearest.label[lane] as u32;
-                    let length = |score: f64| (score + squares[lane]).max(0.0).sqrt();
-                    gaps[row] = length(second) - length(first) + self.shrinkage[label as usize];
+                    gaps[row] = found_gaps[lane] + self.shrinkage[label as usize];
                     if label != labels[row] {
                         found.changes.push(Change { row: n * CHUNK + row, label });
                     }

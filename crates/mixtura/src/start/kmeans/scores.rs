@@ -5,21 +5,6 @@
 use super::points::Real;
 use crate::kernels::{Arithmetic, Kernel, LANES, Lanes};
 
-/// Gathers rows side by side, minus an offset, rounded to the precision of the data; `picks` says which row goes to
-/// which lane.
-///
-/// Intentionally not a kernel: with AVX-512, the compiler would turn these stores into scatters, which are slow.
-#[inline(never)]
-pub(super) fn gather<T: Real>(rows: &[T], offset: &[f64], picks: [usize; LANES], block: &mut [Lanes]) {
-    let n_columns = offset.len();
-    for (lane, pick) in picks.into_iter().enumerate() {
-        let row = &rows[pick * n_columns..][..n_columns];
-        for ((out, value), offset) in block.iter_mut().zip(row).zip(offset) {
-            out[lane] = T::round(value.to_f64() - offset).to_f64();
-        }
-    }
-}
-
 /// ‖x‖² of each row of a block.
 pub(super) struct SquaredNorms<'a> {
     pub(super) block: &'a [Lanes],
@@ -74,6 +59,36 @@ impl<T: Real> Kernel for Distances<'_, T> {
     }
 }
 
+/// Adds to the potential of each of several centres what the rows of a block contribute: their weighted distances, or
+/// the closest so far.
+pub(super) struct Potentials<'a> {
+    pub(super) block: &'a [Lanes],
+    /// D numbers for each centre.
+    pub(super) centres: &'a [f64],
+    /// The closest so far.
+    pub(super) closest: Lanes,
+    pub(super) weights: Lanes,
+    /// For each centre, a sum in each lane.
+    pub(super) sums: &'a mut [Lanes],
+}
+
+impl Kernel for Potentials<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let Self { block, closest, .. } = self;
+        let squares = SquaredNorms { block }.run::<A>();
+        for (centre, sums) in self.centres.chunks_exact(block.len()).zip(self.sums) {
+            let norm = centre.iter().map(|c| c * c).sum();
+            let least = Distances { block, centre, norm, squares, closest, rounded: [0.0; LANES] }.run::<A>();
+            for lane in 0..LANES {
+                sums[lane] += self.weights[lane] * least[lane];
+            }
+        }
+    }
+}
+
 /// For each row of a block, the two smallest scores among all centres, and the centre with the smallest.
 ///
 /// Cost: D multiply-adds per row and centre.
@@ -92,6 +107,29 @@ pub(super) struct Nearest {
     pub(super) second: [f64; LANES],
     /// Number of the nearest centre, as a float so that it can be selected along with the scores.
     pub(super) label: [f64; LANES],
+}
+
+/// The same with the distances of the rows.
+pub(super) struct Gaps<'a>(pub(super) TwoNearest<'a>);
+
+impl Kernel for Gaps<'_> {
+    type Output = (Nearest, Lanes);
+
+    /// How much farther the second nearest centre is than the nearest.
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> (Nearest, Lanes) {
+        let squares = SquaredNorms { block: self.0.block }.run::<A>();
+        let nearest = self.0.run::<A>();
+        let mut gaps = [0.0; LANES];
+        for lane in 0..LANES {
+            let length = |score: f64| {
+                let square = score + squares[lane];
+                (if square > 0.0 { square } else { 0.0 }).sqrt()
+            };
+            gaps[lane] = length(nearest.second[lane]) - length(nearest.first[lane]);
+        }
+        (nearest, Lanes(gaps))
+    }
 }
 
 impl Kernel for TwoNearest<'_> {

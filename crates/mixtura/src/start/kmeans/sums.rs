@@ -1,10 +1,38 @@
 //! Sums the points of each cluster, either in row order like scikit-learn, or with compensation so that order does not
 //! matter.
 
+#![allow(clippy::inline_always, reason = "a kernel must become part of the function compiled for the instruction set")]
+
 use rayon::prelude::*;
 
 use super::points::{Points, Real};
 use crate::Error;
+use crate::kernels::{Arithmetic, Kernel, Separate};
+
+/// The mean of each column, with the rows added up in order, as NumPy does.
+pub fn mean(values: &[f64], n_columns: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; n_columns];
+    for row in values.chunks_exact(n_columns) {
+        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+    }
+    let n_rows = (values.len() / n_columns) as f64;
+    sums.iter_mut().for_each(|sum| *sum /= n_rows);
+    sums
+}
+
+impl Points<'_, f64> {
+    /// The sum of the squares of each column, with the rows added up in order, as NumPy does.
+    pub fn squares(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.n_columns()];
+        for row in self.values.chunks_exact(self.n_columns()) {
+            for ((sum, x), offset) in sums.iter_mut().zip(row).zip(&self.offset) {
+                let x = x - offset;
+                *sum += x * x;
+            }
+        }
+        sums
+    }
+}
 
 impl<T: Real> Points<'_, T> {
     /// The weighted sum of each cluster's points, and its weight, in the precision of the data.
@@ -36,34 +64,54 @@ impl<T: Real> Points<'_, T> {
     }
 }
 
-/// A compensated sum (Neumaier 1974): its error is about one rounding, whatever the number, size and order of its
+/// Compensated sums (Neumaier 1974): their error is about one rounding, whatever the number, size and order of the
 /// terms.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Compensated {
-    high: f64,
-    low: f64,
+#[derive(Debug, Clone)]
+struct Compensated {
+    high: Vec<f64>,
+    low: Vec<f64>,
 }
 
 impl Compensated {
-    #[inline]
-    pub(super) fn add(&mut self, term: f64) {
-        let sum = self.high + term;
-        let part = sum - self.high;
-        self.low += (self.high - (sum - part)) + (term - part);
-        self.high = sum;
+    fn new(n: usize) -> Self {
+        Self { high: vec![0.0; n], low: vec![0.0; n] }
     }
 
-    #[inline]
-    pub(super) fn value(self) -> f64 {
-        self.high + self.low
+    fn value(&self, at: usize) -> f64 {
+        self.high[at] + self.low[at]
+    }
+}
+
+/// Adds weighted points to compensated sums.
+struct Add<'a> {
+    high: &'a mut [f64],
+    low: &'a mut [f64],
+    values: &'a [f64],
+    offset: &'a [f64],
+    weight: f64,
+}
+
+impl Kernel for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let sums = self.high.iter_mut().zip(self.low);
+        for ((high, low), (value, offset)) in sums.zip(self.values.iter().zip(self.offset)) {
+            let term = (value - offset) * self.weight;
+            let sum = *high + term;
+            let part = sum - *high;
+            *low += (*high - (sum - part)) + (term - part);
+            *high = sum;
+        }
     }
 }
 
 /// Sums over clusters that are updated with every change of a label.
 pub(super) struct Clusters {
     n_columns: usize,
-    sums: Vec<Compensated>,
-    weights: Vec<Compensated>,
+    sums: Compensated,
+    weights: Compensated,
     /// Number of rows of positive weight in each cluster.
     counts: Vec<usize>,
 }
@@ -72,8 +120,8 @@ impl Clusters {
     pub(super) fn new(n_clusters: usize, n_columns: usize) -> Self {
         Self {
             n_columns,
-            sums: vec![Compensated::default(); n_clusters * n_columns],
-            weights: vec![Compensated::default(); n_clusters],
+            sums: Compensated::new(n_clusters * n_columns),
+            weights: Compensated::new(n_clusters),
             counts: vec![0; n_clusters],
         }
     }
@@ -94,11 +142,11 @@ impl Clusters {
 
     fn change(&mut self, k: u32, points: &Points<'_, f64>, row: usize, weight: f64) {
         let (k, n) = (k as usize, self.n_columns);
-        self.weights[k].add(weight);
-        let values = &points.values[row * n..][..n];
-        for ((sum, value), offset) in self.sums[k * n..][..n].iter_mut().zip(values).zip(&points.offset) {
-            sum.add((value - offset) * weight);
-        }
+        let (values, offset) = (&points.values[row * n..][..n], &points.offset);
+        let (high, low) = (&mut self.sums.high[k * n..][..n], &mut self.sums.low[k * n..][..n]);
+        points.set.run(Add { high, low, values, offset, weight });
+        let (high, low) = (&mut self.weights.high[k..=k], &mut self.weights.low[k..=k]);
+        Add { high, low, values: &[1.0], offset: &[0.0], weight }.run::<Separate>();
     }
 
     /// Number of rows in the largest cluster; `None` if a cluster is empty.
@@ -109,8 +157,8 @@ impl Clusters {
     /// The mean of each cluster.
     pub(super) fn centres_into(&self, centres: &mut [f64]) {
         let n = self.n_columns;
-        for ((centre, sums), weight) in centres.chunks_exact_mut(n).zip(self.sums.chunks_exact(n)).zip(&self.weights) {
-            centre.iter_mut().zip(sums).for_each(|(centre, sum)| *centre = sum.value() / weight.value());
+        for (i, centre) in centres.iter_mut().enumerate() {
+            *centre = self.sums.value(i) / self.weights.value(i / n);
         }
     }
 }

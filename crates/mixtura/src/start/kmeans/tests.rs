@@ -5,7 +5,7 @@ use rand::distr::{Distribution, Uniform};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
-use super::{Limits, Pause, Points, Rounds};
+use super::{Limits, Pause, Points, Rounds, Seeds};
 
 /// Rows around a few places, and as many of them as centres.
 fn rows(seed: u64, n_rows: usize, n_columns: usize, n_clusters: usize) -> (Vec<f64>, Vec<f64>) {
@@ -194,4 +194,49 @@ fn lists_of_wrong_length_are_rejected() {
     assert!(points.assign(&[0.0; 4], &[0.0; 2], &mut [0; 3]).is_err());
     assert!(points.distances_into(&[0.0; 4], None, &mut [0.0; 3]).is_err());
     assert!(points.distances_into(&[0.0; 2], Some(&[0.0]), &mut [0.0; 2]).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn potentials_and_draws_are_those_of_plain_loops(
+        seed in 0u64..1000, n_rows in 20usize..5000, n_columns in 1usize..=12, share in 0.001..0.999, is_weighted: bool,
+    ) {
+        let (values, centres) = rows(seed, n_rows, n_columns, 4);
+        let weights: Vec<f64> = (0..n_rows).map(|n| 0.5 + (n % 3) as f64).collect();
+        let points = Points::new(&values, &vec![0.0; n_columns], is_weighted.then_some(&weights[..])).unwrap();
+        let weight = |n: usize| if is_weighted { weights[n] } else { 1.0 };
+        let (first, others) = centres.split_at(n_columns);
+        let mut seeds = Seeds::new(&points, first, || false).unwrap();
+        let found = seeds.potentials(&points, others, || false).unwrap();
+        let near = |row: &[f64], other: &[f64]| squared_distance(row, first).min(squared_distance(row, other));
+        for (found, other) in found.iter().zip(others.chunks_exact(n_columns)) {
+            let distances = values.chunks_exact(n_columns).enumerate().map(|(n, row)| weight(n) * near(row, other));
+            let plain: f64 = distances.sum();
+            prop_assert!((found - plain).abs() <= 1e-10 * (1.0 + plain));
+        }
+        seeds.add(&points, &others[..n_columns], || false).unwrap();
+        prop_assert!((seeds.potential() - found[0]).abs() <= 1e-12 * found[0]);
+        let drawn = share * seeds.potential();
+        let (row, distance) = seeds.find(&points, drawn);
+        let mut total = 0.0;
+        let reached = values.chunks_exact(n_columns).enumerate().position(|(n, row)| {
+            total += weight(n) * near(row, &others[..n_columns]);
+            total >= drawn
+        });
+        prop_assert!(distance <= 1e-9 * seeds.potential() || reached == Some(row));
+        prop_assert!(Seeds::new(&points, first, || true).is_err());
+    }
+}
+
+#[test]
+fn means_and_squares_add_rows_in_their_order() {
+    let (values, _) = rows(3, 1000, 3, 1);
+    let offset = [0.5, 0.0, -0.25];
+    let points = Points::new(&values, &offset, None).unwrap();
+    for (d, (mean, squares)) in super::mean(&values, 3).into_iter().zip(points.squares()).enumerate() {
+        let column = || values.iter().skip(d).step_by(3);
+        assert_eq!(mean, column().fold(0.0, |sum, x| sum + x) / 1000.0);
+        assert_eq!(squares, column().fold(0.0, |sum, x| sum + (x - offset[d]) * (x - offset[d])));
+    }
 }
