@@ -103,6 +103,8 @@ def begin(entry, command, given, program, settings):
         raise Failed(command)
     if why_not := contestant.why_not(shape.covariance):
         raise Failed(why_not)
+    if shape.is_singular and contestant.prepare is not None:
+        raise Failed("the covariance is singular without a ridge")
     if shape.ridge and not contestant.takes_ridge and contestant.needs_ridge:
         raise Failed("the covariance is singular and it does not support a ridge")
     if contestant.prepare is None:

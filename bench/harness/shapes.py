@@ -21,6 +21,8 @@ class Shape:
     real: str | None = None
     # Added to every variance; contestants that do not support this are skipped.
     ridge: float = 0.0
+    # Whether only mixtura can fit it, because covariances are singular without a ridge.
+    is_singular: bool = False
     # Maximum difference in rounds between the short and the long run.
     most_rounds: int = 100
     # The covariance type: full, tied, diagonal or spherical; the data are the same for all.
@@ -77,6 +79,7 @@ SHAPES = [
     Shape("1e4x10-k10", "10⁴×10, K=10", 10_000, 10, 10, most_rounds=400),
     Shape("110k27-k3", "110,250×27, K=3", 110_250, 27, 3),
     Shape("aloi", "ALOI 110,250×27, K=3", 110_250, 27, 3, real="aloi", ridge=1e-6),
+    Shape("aloi-floor", "ALOI without a ridge, K=3", 110_250, 27, 3, real="aloi", is_singular=True),
     Shape("covertype", "Covertype 581,012×10, K=10", 581_012, 10, 10, real="covertype"),
     Shape("2e5x50-k20", "2·10⁵×50, K=20", 200_000, 50, 20),
     Shape("2e5x10-k100", "2·10⁵×10, K=100 overlapping", 200_000, 10, 100),
