@@ -126,7 +126,7 @@ impl<T: Tiles, const M: usize> Kernel for Run<'_, T, M> {
     }
 }
 
-/// Takes all plain rows, in runs that are as even as can be: a short one would wait for its own sums.
+/// Takes all plain rows, in runs of nearly equal length: a short one would wait for its own sums.
 fn add_all(set: InstructionSet, n: usize, tiles: &mut impl Tiles) {
     let n_runs = n.div_ceil(PLAIN);
     let mut first = 0;
