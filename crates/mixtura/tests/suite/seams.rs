@@ -350,7 +350,7 @@ fn rows_and_models_that_do_not_fit_are_refused() {
     assert_eq!(Source::new(different).err(), Some(Error::Width { n_model: 3, n_data: 2 }));
     let mut attempts = Attempts::new(&problem);
     let other = Problem::<FullGaussian, _>::new(&source, 2, Start::Random, rounds(1).restarts(2)).unwrap();
-    assert!(matches!(other.go(&mut attempts, &Quiet), Err(Error::Option { option: "restarts", .. })));
+    assert!(matches!(other.go(&mut attempts, &Quiet), Err(Error::Differs { what: "restarts", .. })));
 }
 
 #[test]
