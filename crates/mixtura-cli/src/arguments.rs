@@ -116,6 +116,11 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Parses an integer of at least 0.
+pub(crate) fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "is not an integer of at least 0".into())
+}
+
 /// Parses an integer of at least 1.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {

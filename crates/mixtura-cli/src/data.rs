@@ -1,8 +1,11 @@
 //! Defines the options for reading data, and reads the data accordingly.
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 use mixtura_io::{Input, Missing, ModelFile, ReadOptions, Table};
 
+use crate::failure::Hinted;
 use crate::progress::spinner;
 use crate::talk;
 
@@ -13,7 +16,7 @@ pub(crate) struct DataArguments {
     pub data: Input,
 
     /// Columns to use, separated by commas: names, positions from 1, ranges such as a..d or 2-5, patterns such as x*
-    /// [default: all numeric columns]
+    /// [default: the columns of the model if there is one, else all numeric columns]
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Data")]
     pub columns: Option<Vec<String>>,
 
@@ -85,6 +88,21 @@ impl DataArguments {
     /// Reads the table, with a column of weights and one of labels if requested.
     pub(crate) fn read(&self, weights: Option<&String>, labels: Option<&String>) -> anyhow::Result<Table> {
         self.read_with(&ReadOptions { weights: weights.cloned(), labels: labels.cloned(), ..self.options() })
+    }
+
+    /// Reads a model to be used with this data. If the two were given in the wrong order, says so.
+    pub(crate) fn read_model(&self, model: &Path) -> anyhow::Result<ModelFile> {
+        let error = match ModelFile::read(model) {
+            Err(error @ mixtura_io::Error::Corrupt { .. }) => error,
+            other => return Ok(other?),
+        };
+        match &self.data {
+            Input::Path(data) if ModelFile::read(data).is_ok() => {
+                let hint = format!("the model comes first: {} {}", data.display(), model.display());
+                Err(Hinted { message: error.to_string(), hint }.into())
+            }
+            _ => Err(error.into()),
+        }
     }
 
     /// Reads the model's columns, in the model's order.

@@ -10,11 +10,26 @@ const USAGE: u8 = 2;
 
 /// A usage error found only after parsing.
 #[derive(Debug)]
-pub(crate) struct Usage(pub String);
+pub(crate) struct Usage {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Usage {
+    /// An error whose message already says what to do.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    /// An error, and what to do about it.
+    pub(crate) fn hinted(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: Some(hint.into()) }
+    }
+}
 
 impl std::fmt::Display for Usage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
@@ -100,28 +115,33 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         if let Some(hinted) = cause.downcast_ref::<Hinted>() {
             return Some(hinted.hint.clone());
         }
+        if let Some(usage) = cause.downcast_ref::<Usage>() {
+            return usage.hint.clone();
+        }
         if let Some(error) = cause.downcast_ref::<mixtura::Error>() {
-            return hint_of_library(error).map(Into::into);
+            return hint_of_library(error);
         }
     }
     None
 }
 
-fn hint_of_library(error: &mixtura::Error) -> Option<&'static str> {
+/// What to do about a value that the family does not admit.
+pub(crate) const VALUE_HINT: &str = "leave out that column (--exclude) or row, or use --family gaussian";
+
+fn hint_of_library(error: &mixtura::Error) -> Option<String> {
     use mixtura::Error;
-    match error {
-        Error::TooFewDistinctRows { .. } => Some("choose a smaller -k, or check why so many rows are identical"),
-        Error::Overflow { .. } => Some("rescale that column, or remove the outlier"),
-        Error::NoWeight | Error::Weight { .. } => {
-            Some("a weight says how many times a row counts; use 0 to ignore a row")
+    let text = match error {
+        Error::TooFewDistinctRows { n_distinct, .. } => {
+            return Some(format!("use a -k of at most {n_distinct}; identical rows count once"));
         }
-        Error::Width { .. } => Some("select the model's columns with --columns"),
-        Error::EmptyLabel { .. } => Some("every component from 0 to K-1 needs at least one labelled row; check -k"),
-        Error::Value { .. } => Some("leave out that column (--exclude) or row, or use --family gaussian"),
-        Error::Memory { .. } => {
-            Some("use fewer components, columns (--columns) or rows, or a machine with more memory")
-        }
-        Error::TooLarge { .. } => Some("use fewer columns (--columns) or fewer components"),
-        _ => None,
-    }
+        Error::Overflow { .. } => "rescale that column, or remove the outlier",
+        Error::NoWeight | Error::Weight { .. } => mixtura_io::WEIGHT_HINT,
+        Error::Width { .. } => "select the model's columns with --columns",
+        Error::EmptyLabel { .. } => "every component from 0 to K-1 needs at least one labelled row; check -k",
+        Error::Value { .. } => VALUE_HINT,
+        Error::Memory { .. } => "use fewer components, columns (--columns) or rows, or a machine with more memory",
+        Error::TooLarge { .. } => "use fewer columns (--columns) or fewer components",
+        _ => return None,
+    };
+    Some(text.to_owned())
 }

@@ -1,5 +1,7 @@
 //! Suggests the right option when someone uses the name it has in another program.
 
+use std::path::Path;
+
 use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -40,6 +42,13 @@ const WORDS: &[(&str, &[&str])] = &[
 
 /// The parser's error, with our option as its tip if the name is known from elsewhere.
 pub(crate) fn with_our_word(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(tip) = fit_tip(typed)
+    {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -48,6 +57,12 @@ pub(crate) fn with_our_word(mut error: clap::Error) -> clap::Error {
     error.remove(ContextKind::SuggestedArg);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     error
+}
+
+/// What to do with a file that was given without a subcommand.
+fn fit_tip(typed: &str) -> Option<String> {
+    let is_file = Path::new(typed).extension().is_some() || Path::new(typed).is_file();
+    is_file.then(|| format!("use 'mixtura fit {typed} -k K'"))
 }
 
 /// The option to use instead, if the subcommand has it.

@@ -29,7 +29,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         talk::be_quiet();
     }
     if arguments.command.is_some() && arguments.output.is_some() {
-        return Err(failure::Usage("--output must come after the subcommand".into()).into());
+        return Err(failure::Usage::new("--output must come after the subcommand").into());
     }
     if let Some(n_threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(n_threads).build_global()?;

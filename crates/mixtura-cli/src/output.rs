@@ -64,7 +64,8 @@ pub(crate) fn check(outputs: &[Option<&Path>], inputs: &[&Input]) -> anyhow::Res
         // Devices such as /dev/null accept any number of outputs.
         let is_device = output.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         if !is_device && outputs[..at].iter().any(|other| same_target(other, output)) {
-            return Err(Usage(format!("{}: two outputs go to the same file", output.display())).into());
+            let message = format!("{}: two outputs go to the same file", output.display());
+            return Err(Usage::hinted(message, "give each output a file of its own").into());
         }
         probe(output)?;
     }
@@ -82,7 +83,8 @@ pub(crate) fn refuse_inputs(outputs: &[&Path], inputs: &[&Input]) -> anyhow::Res
             };
             let is_special = input.metadata().is_ok_and(|metadata| !metadata.is_file());
             if !is_special && same_target(output, input) {
-                return Err(Usage(format!("{}: output and input are the same file", output.display())).into());
+                let message = format!("{}: output and input are the same file", output.display());
+                return Err(Usage::hinted(message, "choose another file for the output (-o)").into());
             }
         }
     }

@@ -15,6 +15,9 @@ use crate::{interrupt, talk};
 /// Interval between progress lines when there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(30);
 
+/// Characters before the message: the spinner, the bar, and one that is left free at the end.
+const BAR_WIDTH: usize = 22;
+
 /// One row of the trace: the model after a round.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TraceRow {
@@ -68,9 +71,31 @@ impl Display {
         }
     }
 
+    /// As many parts of a message as fit, the most important first.
+    fn line(&self, parts: Vec<String>) -> String {
+        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+        let most = if self.bar.is_hidden() { usize::MAX } else { width.saturating_sub(BAR_WIDTH) };
+        first_parts(parts, most)
+    }
+
     fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The first parts of a message that fit into a number of characters; always at least one.
+fn first_parts(parts: Vec<String>, most: usize) -> String {
+    let mut line = String::new();
+    for part in parts {
+        if !line.is_empty() {
+            if line.chars().count() + 2 + part.chars().count() > most {
+                break;
+            }
+            line.push_str("  ");
+        }
+        line.push_str(&part);
+    }
+    line
 }
 
 /// A spinner with a message, for work of unknown length; only on a terminal.
@@ -103,9 +128,13 @@ impl Countdown {
 impl Watcher for Countdown {
     fn progressed(&self, progress: &Progress) {
         self.display.show(progress.share(), || {
-            let left = progress.seconds_left().map_or(String::new(), |left| format!("  {} left", duration(left)));
-            let elapsed = duration(self.display.elapsed().as_secs_f64());
-            format!("{}  {:.0} %  {elapsed}{left}", self.what, 100.0 * progress.share())
+            let elapsed = self.display.elapsed().as_secs_f64();
+            let mut parts = vec![self.what.clone(), format!("{:.0} %", 100.0 * progress.share())];
+            if elapsed >= 1.0 {
+                let left = progress.seconds_left().map_or(String::new(), |left| format!(", {} left", duration(left)));
+                parts.push(format!("{}{left}", duration(elapsed)));
+            }
+            self.display.line(parts)
         });
     }
 
@@ -189,38 +218,39 @@ impl Watch {
         self.display.show(done / n_restarts.max(1) as f64, || {
             let rows = restarts.get(&restart).map_or(&[][..], |restart| &restart.rows);
             let last = rows.last().map_or(f64::NAN, |row| row.mean_ln_likelihood);
-            // The most important parts come first, because a narrow terminal cuts off the rest.
-            let mut text = format!("{algorithm} ");
-            if n_restarts > 1 {
+            let mut parts = vec![if n_restarts > 1 {
                 // The guard's run counts as the restart that it guards.
-                write!(text, "restart {}/{n_restarts} ", restart % n_restarts + 1).expect(WRITABLE);
-            }
+                format!("{algorithm} restart {}/{n_restarts} round {round}/{n_rounds}", restart % n_restarts + 1)
+            } else {
+                format!("{algorithm} round {round}/{n_rounds}")
+            }];
             let elapsed = self.display.elapsed().as_secs_f64();
-            write!(text, "round {round}/{n_rounds}  {}", duration(elapsed)).expect(WRITABLE);
-            if n_ended > 0 {
+            let left = if n_ended > 0 {
                 let left = elapsed * (n_restarts as f64 - n_ended as f64).max(0.0) / n_ended as f64;
-                write!(text, ", about {} left", duration(left)).expect(WRITABLE);
+                format!(", about {} left", duration(left))
             } else if round >= 5 {
-                let left = elapsed * (n_restarts as f64 / done - 1.0);
-                write!(text, ", at most {} left", duration(left)).expect(WRITABLE);
+                format!(", at most {} left", duration(elapsed * (n_restarts as f64 / done - 1.0)))
+            } else {
+                String::new()
+            };
+            if elapsed >= 1.0 {
+                parts.push(duration(elapsed) + &left);
             }
-            write!(text, "  log-likelihood {last:.6} per row").expect(WRITABLE);
+            parts.push(format!("log-likelihood {last:.6}"));
             let ended = restarts.values().filter(|restart| restart.has_ended);
             let best = ended.filter_map(|restart| restart.rows.last()).map(|row| row.mean_ln_likelihood);
             let best = best.fold(f64::NEG_INFINITY, f64::max);
             if best.is_finite() {
-                write!(text, "  best {best:.6}").expect(WRITABLE);
+                parts.push(format!("best {best:.6}"));
             }
             if let [.., before, last] = rows {
                 let change = last.mean_ln_likelihood - before.mean_ln_likelihood;
-                write!(text, "  change {change:+.1e}").expect(WRITABLE);
+                parts.push(format!("change {change:+.1e}"));
             }
-            text
+            self.display.line(parts)
         });
     }
 }
-
-const WRITABLE: &str = "invariant: writing to a string cannot fail";
 
 impl Observer for Watch {
     fn pass_started(&self, restart: u64, _round: u64) {
@@ -249,5 +279,18 @@ impl Observer for Watch {
 
     fn is_stopped(&self) -> bool {
         interrupt::is_wanted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_parts;
+
+    #[test]
+    fn a_part_that_does_not_fit_is_left_out_not_cut() {
+        let parts = || vec!["EM round 7/1000".to_string(), "12 s".into(), "log-likelihood -7.328785".into()];
+        assert_eq!(first_parts(parts(), 47), "EM round 7/1000  12 s  log-likelihood -7.328785");
+        assert_eq!(first_parts(parts(), 46), "EM round 7/1000  12 s");
+        assert_eq!(first_parts(parts(), 3), "EM round 7/1000");
     }
 }

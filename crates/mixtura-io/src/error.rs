@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::words::{MISSING_HINT, available_columns, listed, number_hint, size};
+use crate::words::{MISSING_HINT, WEIGHT_HINT, available_columns, listed, number_hint, size};
 use crate::{Column, Place};
 
 /// Why a table could not be read or written.
@@ -162,6 +162,12 @@ pub enum Error {
         /// The file.
         file: String,
     },
+    /// Columns were excluded until none were left.
+    #[error("{file}: all columns were excluded")]
+    AllExcluded {
+        /// The file.
+        file: String,
+    },
     /// No column contains numbers.
     #[error("{file}: no numeric columns: {example}")]
     NoNumbers {
@@ -201,12 +207,14 @@ pub enum Error {
         n_columns: usize,
     },
     /// A requested column does not exist.
-    #[error("{file}: no column {column:?}")]
+    #[error("{file}: no column {column:?}{}", if *is_expected { ", which the model needs" } else { "" })]
     UnknownColumn {
         /// The file.
         file: String,
         /// The requested column.
         column: String,
+        /// Whether it was requested because a model has it.
+        is_expected: bool,
         /// The most similar names.
         near: Vec<String>,
         /// The column names of the file; empty if there are none.
@@ -267,7 +275,7 @@ pub enum Error {
         value: String,
     },
     /// A row has more or fewer values than the table has columns.
-    #[error("{file}: row {}, line {line}: {n_found} values, expected {n_expected}", row + 1)]
+    #[error("{file}: row {}, line {line}: {n_found} {}, expected {n_expected}", row + 1, if *n_found == 1 { "value" } else { "values" })]
     Ragged {
         /// The file.
         file: String,
@@ -363,6 +371,10 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Extension { known, .. } => return Some(format!("supported extensions are {known}")),
+            Self::UnknownColumn { column, available, n_columns, .. } if column.trim().parse::<u64>().is_ok() => {
+                let columns = available_columns(available, *n_columns);
+                return Some(format!("positions go from 1 to {n_columns}; {columns}"));
+            }
             Self::UnknownColumn { available, n_columns, near, .. } => {
                 let columns = available_columns(available, *n_columns);
                 let near: Vec<String> = near.iter().map(|name| format!("{name:?}")).collect();
@@ -375,6 +387,9 @@ impl Error {
             Self::ColumnType { numeric, .. } => {
                 return Some(format!("select numeric columns with --columns: {}", listed(numeric)));
             }
+            Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => "check the path",
+            Self::Folder { .. } => "give the path of a file",
+            Self::AllExcluded { .. } => "exclude fewer columns",
             Self::ForeignFile { .. } => "choose another folder, or move the file away",
             Self::NoFolder { .. } => "create the folder first",
             Self::OriginalsInNpy { .. } => "write a .csv, .parquet or .arrow file instead",
@@ -398,7 +413,7 @@ impl Error {
             Self::TooLarge { .. } => "rescale the column to other units",
             Self::NotNumber { value, .. } => number_hint(value),
             Self::Inexact { .. } => "if the column holds identifiers, leave it out with --exclude",
-            Self::NegativeWeight { .. } => "weights must be at least 0",
+            Self::NegativeWeight { .. } => WEIGHT_HINT,
             Self::InvalidModel { .. } => "check whether the model file was edited by hand",
             Self::Ragged { n_expected: 1, .. } => "the delimiter may be a different one: set it with --delimiter",
             Self::Corrupt { format: "model", .. } => "a model file is the JSON file written by `mixtura fit --output`",
@@ -429,6 +444,7 @@ mod tests {
         let error = Error::UnknownColumn {
             file: "a.csv".into(),
             column: "y".into(),
+            is_expected: false,
             near: vec!["x1".into()],
             available,
             n_columns: 15,

@@ -49,6 +49,7 @@ pub use model::{FitRecord, ModelFile};
 pub use place::{Column, Place};
 pub use target::{probe, same_file, same_target, target};
 pub use temporary::remove_temporaries;
+pub use words::WEIGHT_HINT;
 
 #[cfg(feature = "tables")]
 pub use {

@@ -12,6 +12,9 @@ pub(crate) fn size(n_bytes: u64) -> String {
 /// Hint for a missing value.
 pub(crate) const MISSING_HINT: &str = "skip rows with missing values with --missing skip, or fill them in first";
 
+/// Hint for a row weight.
+pub const WEIGHT_HINT: &str = "a weight says how many times a row counts; use 0 to ignore a row";
+
 pub(crate) fn available_columns(available: &[String], n_columns: usize) -> String {
     if available.is_empty() {
         format!("the columns have no names; select them by position, 1 to {n_columns}")

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::family::Family;
 use crate::{
     Classified, DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, Score, SphericalGaussian, TiedGaussian,
@@ -11,13 +13,15 @@ use crate::{
 macro_rules! families {
     ($($(#[$doc:meta])* $variant:ident: $family:ty,)*) => {
         /// The family of a mixture.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
         pub enum Kind {
             $($(#[$doc])* $variant,)*
         }
 
         /// A mixture of any family.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
         pub enum AnyMixture {
             $($(#[$doc])* $variant(Mixture<$family>),)*
         }

@@ -61,7 +61,17 @@ pub enum Error {
         /// Row, from 0.
         row: u64,
     },
-    /// A request for a sweep could not be understood, or its answer not be written.
+    /// A range of rows is reversed, or ends after the last row.
+    #[error("there are no rows {} to {end} among {n_rows} rows", start.saturating_add(1))]
+    NoSuchRows {
+        /// First row, from 0.
+        start: usize,
+        /// One past the last row, from 0.
+        end: usize,
+        /// How many rows there are.
+        n_rows: usize,
+    },
+    /// A request for a sweep could not be understood, or its answer could not be written.
     #[error("sweep {name}: {reason}")]
     Request {
         /// Name of the sweep.
@@ -76,9 +86,19 @@ pub enum Error {
     #[error("no columns")]
     NoColumns,
     /// A slice does not divide into rows of the given width.
-    #[error("{n_values} values do not divide into rows of {n_columns} columns")]
+    #[error("{} do not divide into rows of {}", counted(*n_values, "values"), counted(*n_columns, "columns"))]
     Ragged {
         /// Length of the slice.
+        n_values: usize,
+        /// Number of columns given.
+        n_columns: usize,
+    },
+    /// The parameters of components are not a whole number of components.
+    #[error("{} do not divide into components of {}", counted(*n_values, what), counted(*n_columns, "columns"))]
+    RaggedComponents {
+        /// Which parameters, in the plural.
+        what: &'static str,
+        /// How many of them were given.
         n_values: usize,
         /// Number of columns given.
         n_columns: usize,
@@ -95,7 +115,7 @@ pub enum Error {
         between_columns: isize,
     },
     /// A list has the wrong length.
-    #[error("{n_found} {what} for {n_expected} {of}")]
+    #[error("{} for {}", counted(*n_found, what), counted(*n_expected, of))]
     Length {
         /// What is counted, in the plural.
         what: &'static str,
@@ -226,6 +246,31 @@ pub enum Error {
         /// The value given.
         value: String,
     },
+    /// An option is used with an algorithm that does not have it.
+    #[error("{option} requires the algorithm {required}, not {algorithm}")]
+    Companion {
+        /// Name of the option.
+        option: &'static str,
+        /// The algorithms that have it.
+        required: &'static str,
+        /// The algorithm given.
+        algorithm: String,
+    },
+    /// A setting differs from that of what the fit starts from or continues.
+    #[error("{what} must be {expected}, as in the {of}, not {given}")]
+    Differs {
+        /// What differs.
+        what: &'static str,
+        /// Its value where the fit starts or continues.
+        expected: String,
+        /// What the fit starts from or continues.
+        of: &'static str,
+        /// The value given.
+        given: String,
+    },
+    /// A model was given to start from, and then components of another kind were chosen.
+    #[error("covariances other than those of the initial model were chosen after it was given")]
+    StartOfOtherFamily,
     /// The rows have weights, for which the result is not defined.
     #[error("{what} are only defined for unweighted rows")]
     Weighted {
@@ -271,4 +316,29 @@ pub enum Error {
         /// The engine's message.
         reason: String,
     },
+}
+
+/// A number of things, given their plural, such as "columns" or "entries of the matrices".
+fn counted(n: usize, plural: &str) -> String {
+    let (things, of) = plural.split_at(plural.find(" of ").unwrap_or(plural.len()));
+    if n != 1 {
+        return format!("{n} {plural}");
+    }
+    match things.strip_suffix("ies") {
+        Some(thing) => format!("1 {thing}y{of}"),
+        None => format!("1 {}{of}", things.strip_suffix('s').unwrap_or(things)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn one_thing_is_not_in_the_plural() {
+        assert_eq!(counted(2, "columns of components"), "2 columns of components");
+        assert_eq!(counted(1, "columns of components"), "1 column of components");
+        assert_eq!(counted(1, "covariance entries"), "1 covariance entry");
+        assert_eq!(counted(0, "weights"), "0 weights");
+    }
 }

@@ -1,5 +1,6 @@
 //! Fits a mixture of any family in one line.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,7 +38,8 @@ pub type Gmm = Fitter<FullGaussian>;
 #[derive(Clone)]
 pub struct Fitter<F: Family> {
     n_components: usize,
-    start: Start<F>,
+    /// An error if a model was given, and then components of another kind were chosen.
+    start: Result<Start<F>, Error>,
     options: Options,
     rule: Option<Arc<dyn Rule>>,
 }
@@ -84,16 +86,20 @@ covariances! {
 }
 
 impl Gmm {
-    /// Selects the covariance structure. Call it before [`start`](Fitter::start), because a given model has a fixed
-    /// structure.
+    /// Selects the covariance structure. Call it before [`start_from`](Fitter::start_from), because a given model has a
+    /// fixed structure: a fit that cannot start from the given model is refused.
     #[must_use]
     pub fn covariance<C: Covariance>(self, _structure: C) -> Fitter<C::Family> {
-        let start = match self.start {
-            Start::KmeansPlusPlus | Start::Model(_) => Start::KmeansPlusPlus,
-            Start::Random => Start::Random,
-            Start::ShortEm => Start::ShortEm,
-            Start::Labels => Start::Labels,
-        };
+        let start = self.start.and_then(|start| match start {
+            Start::KmeansPlusPlus => Ok(Start::KmeansPlusPlus),
+            Start::Random => Ok(Start::Random),
+            Start::ShortEm => Ok(Start::ShortEm),
+            Start::Labels => Ok(Start::Labels),
+            Start::Model(model) => match (Box::new(model) as Box<dyn Any>).downcast() {
+                Ok(model) => Ok(Start::Model(*model)),
+                Err(_) => Err(Error::StartOfOtherFamily),
+            },
+        });
         Fitter { n_components: self.n_components, start, options: self.options, rule: self.rule }
     }
 }
@@ -112,13 +118,13 @@ macro_rules! setters {
 impl<F: Family> Fitter<F> {
     /// A mixture of `n_components` components, with the default options and start.
     pub fn new(n_components: usize) -> Self {
-        Self { n_components, start: Start::default(), options: Options::default(), rule: None }
+        Self { n_components, start: Ok(Start::default()), options: Options::default(), rule: None }
     }
 
     /// How to start; default k-means++.
     #[must_use]
     pub fn start(self, start: Start<F>) -> Self {
-        Self { start, ..self }
+        Self { start: Ok(start), ..self }
     }
 
     /// Starts from a given model.
@@ -133,7 +139,8 @@ impl<F: Family> Fitter<F> {
         Self { options, ..self }
     }
 
-    /// Replaces the algorithm's own stopping rule.
+    /// Replaces the algorithm's own stopping rule. A closure is a rule if the type of its argument is written out:
+    /// `|seen: &Seen<'_>| …` (see [`Rule`]).
     #[must_use]
     pub fn rule(self, rule: impl Rule + 'static) -> Self {
         Self { rule: Some(Arc::new(rule)), ..self }
@@ -151,9 +158,10 @@ impl<F: Family> Fitter<F> {
         self.fit_observed(source, &Quiet)
     }
 
-    /// Fits the rows of any engine, with an observer.
+    /// Fits the rows of any engine, with an observer: see [`Observer`] for one that stops after three rounds. Rows in
+    /// memory become a source with [`Source::of`].
     pub fn fit_observed<E: Engine>(&self, source: &Source<E>, observer: &dyn Observer) -> Result<Fit<F>, Error> {
-        let mut problem = Problem::new(source, self.n_components, self.start.clone(), self.options.clone())?;
+        let mut problem = Problem::new(source, self.n_components, self.start.clone()?, self.options.clone())?;
         if let Some(rule) = &self.rule {
             let rule = Arc::clone(rule);
             problem = problem.with_rule(rule);

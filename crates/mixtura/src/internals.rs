@@ -52,7 +52,7 @@ pub struct Chunk {
     /// Base-2 log-densities.
     joint: Vec<Lanes>,
     narrow_joint: Vec<NarrowLanes>,
-    /// Unnormalised posteriors, their sums and the labels drawn from them.
+    /// Unnormalized posteriors, their sums and the labels drawn from them.
     weights: Vec<Lanes>,
     sums: Vec<Lanes>,
     labels: Vec<u32>,

@@ -69,7 +69,7 @@ pub struct Classified {
     pub ln_density: f64,
 }
 
-/// How well a model explains rows, with criteria that penalise the number of parameters; lower is better for all three.
+/// How well a model explains rows, with criteria that penalize the number of parameters; lower is better for all three.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Number of rows.
@@ -115,23 +115,30 @@ impl Criteria {
 impl<F: Family> Mixture<F> {
     /// A mixture with given weights and components, if they are valid.
     pub fn new(weights: Vec<f64>, components: F) -> Result<Self, Error> {
-        let n_components = components.n_components();
-        if weights.len() != n_components {
-            return Err(Error::MixingWeights {
-                detail: format!("{} weights for {n_components} components", weights.len()),
-            });
-        }
-        if let Some((k, weight)) =
-            weights.iter().enumerate().find(|(_, weight)| !(weight.is_finite() && **weight >= 0.0))
-        {
-            return Err(Error::MixingWeights { detail: format!("weight {} is {weight}", k + 1) });
-        }
-        let sum: f64 = weights.iter().sum();
+        let model = Self { weights, components };
+        model.check_weights()?;
+        let sum: f64 = model.weights.iter().sum();
         if (sum - 1.0).abs() > WEIGHT_SLACK {
             return Err(Error::MixingWeights { detail: format!("their sum is {sum}") });
         }
-        components.check()?;
-        Ok(Self { weights, components })
+        model.components.check()?;
+        Ok(model)
+    }
+
+    /// Rejects weights that are not one finite number of at least 0 for each component. Anyone may have changed them.
+    pub(crate) fn check_weights(&self) -> Result<(), Error> {
+        let (n_found, n_expected) = (self.weights.len(), self.components.n_components());
+        if n_found != n_expected {
+            return Err(Error::Length { what: "weights", n_found, n_expected, of: "components" });
+        }
+        let is_wrong = |weight: f64| !(weight.is_finite() && weight >= 0.0);
+        match self.weights.iter().position(|&weight| is_wrong(weight)) {
+            None => Ok(()),
+            Some(k) => {
+                let detail = format!("the weight of component {k} is {}", self.weights[k]);
+                Err(Error::MixingWeights { detail })
+            }
+        }
     }
 
     /// Number of components.
@@ -176,7 +183,7 @@ impl<F: Family> Mixture<F> {
         self.classify_in(rows, 0..rows.n_rows())
     }
 
-    /// The most probable component of each row in a range, from 0.
+    /// The most probable component of each row in a range, from 0. The range must be one of rows that exist.
     pub fn labels_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
         let labels = evaluate_rows(self, rows, range, Wanted::Label)?;
         Ok(labels.into_iter().map(|label| label as u32).collect())
@@ -219,6 +226,7 @@ impl<F: Family> Mixture<F> {
 
     /// Log-likelihood and criteria for all rows of an engine, in one pass, which may be stopped.
     pub fn score_with<E: Engine>(&self, engine: &E) -> Result<Score, Error> {
+        self.check_weights()?;
         check_rows::<F, E>(engine)?;
         let tally = engine.sweep(&Pass::evaluating(self.clone()))?;
         let Criteria { aic, bic } = Criteria::new(tally.ln_likelihood, self.n_free_parameters(), tally.weight);
@@ -246,11 +254,12 @@ impl<F: Family> Mixture<F> {
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn sample(&self, range: Range<usize>, seed: u64) -> Result<(Vec<f64>, Vec<u32>), Error> {
+        self.check_weights()?;
         let sampler = self.components.sampler()?;
         let n_columns = self.components.n_columns();
         let address = Address { seed, restart: 0, round: 0, purpose: Purpose::Row };
-        let mut values = vec![0.0; range.len() * n_columns];
-        let mut labels = vec![0; range.len()];
+        let mut values = zeros(range.len().saturating_mul(n_columns))?;
+        let mut labels = zeros(range.len())?;
         let choice = Choice::new(&self.weights);
         let draw = |(row, (values, label)): (usize, (&mut [f64], &mut u32))| {
             let mut generator = address.item(row as u64);
@@ -277,4 +286,13 @@ impl<F: Family> Mixture<F> {
     pub(crate) fn centre(&self) -> Vec<f64> {
         self.components.centre(&self.weights)
     }
+}
+
+/// A vector of zeros, if there is memory for it.
+fn zeros<T: Clone + Default>(n: usize) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    let n_bytes = (n as u64).saturating_mul(size_of::<T>() as u64);
+    values.try_reserve_exact(n).map_err(|_| Error::Memory { n_bytes })?;
+    values.resize(n, T::default());
+    Ok(values)
 }

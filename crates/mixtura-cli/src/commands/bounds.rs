@@ -62,7 +62,11 @@ pub(crate) struct BoundsArguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &BoundsArguments) -> anyhow::Result<ExitCode> {
     if arguments.weights.is_some() {
-        return Err(Usage("--weights is not supported here: the theorems apply to unweighted rows".into()).into());
+        return Err(Usage::hinted(
+            "--weights is not supported here: the theorems apply to unweighted rows",
+            "leave out --weights",
+        )
+        .into());
     }
     let model_input = Input::Path(arguments.model.clone());
     output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;

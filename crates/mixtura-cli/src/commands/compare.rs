@@ -9,7 +9,7 @@ use mixtura::rows::Normalization;
 use mixtura_io::OutputFolder;
 use mixtura_paper::comparison::{Comparison, Files, Plan, Publication, Summary, compare};
 
-use crate::arguments::{Format, Init, at_least_one, not_negative, positive, probability};
+use crate::arguments::{Format, Init, at_least_one, not_negative, positive, probability, whole};
 use crate::data::DataArguments;
 use crate::failure::Usage;
 use crate::progress::Countdown;
@@ -41,7 +41,7 @@ pub(crate) struct CompareArguments {
     runs: usize,
 
     /// Number of these runs that are compared with the theoretical bounds in every round
-    #[arg(long, value_name = "B", default_value_t = 1)]
+    #[arg(long, value_name = "B", default_value = "1", value_parser = whole)]
     bound_runs: u64,
 
     /// Number of rounds of each run
@@ -53,7 +53,7 @@ pub(crate) struct CompareArguments {
     init: Init,
 
     /// Random seed
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value = "0", value_parser = whole)]
     seed: u64,
 
     /// Confidence that all bounds of a round hold simultaneously
@@ -88,10 +88,14 @@ pub(crate) struct CompareArguments {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     if arguments.weights.is_some() {
-        return Err(Usage("--weights is not supported here: the theorems apply to unweighted rows".into()).into());
+        return Err(Usage::hinted(
+            "--weights is not supported here: the theorems apply to unweighted rows",
+            "leave out --weights",
+        )
+        .into());
     }
     let plan = arguments.plan();
-    plan.check().map_err(|error| Usage(error.to_string()))?;
+    plan.check().map_err(|error| Usage::new(error.to_string()))?;
     let mut folder = OutputFolder::create(&arguments.output)?;
     let outputs: Vec<PathBuf> = Publication::NAMES.iter().map(|name| folder.would_write(Path::new(name))).collect();
     output::refuse_inputs(&outputs.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&arguments.data.data])?;

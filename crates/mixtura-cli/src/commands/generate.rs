@@ -11,7 +11,7 @@ use mixtura::generate::{Artificial, Balance};
 use mixtura_io::{AtomicFile, ModelFile};
 
 use super::sample::Drawing;
-use crate::arguments::{at_least_one, not_negative};
+use crate::arguments::{at_least_one, not_negative, whole};
 use crate::output;
 
 /// Generate rows from a random Gaussian mixture, as in the paper
@@ -45,14 +45,14 @@ pub(crate) struct GenerateArguments {
     balance: BalanceName,
 
     /// Random seed
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value = "0", value_parser = whole)]
     seed: u64,
 
     /// Add a column with the component of each row
     #[arg(long)]
     labels: bool,
 
-    /// Write the rows to this file (.csv, .csv.gz, .parquet, .arrow, .feather, .npy) instead of CSV to standard output
+    /// Write the rows to this file (.csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .npy) instead of CSV to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use mixtura_io::{Input, ModelFile, TableColumn};
+use mixtura_io::{Input, TableColumn};
 
 use super::per_row::{Kept, Values};
 use crate::data::DataArguments;
@@ -46,7 +46,7 @@ pub(crate) struct PredictArguments {
 pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
     let model_input = Input::Path(arguments.model.clone());
     output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
-    let file = ModelFile::read(&arguments.model)?;
+    let file = arguments.data.read_model(&arguments.model)?;
     let kept = Kept::new(&arguments.data, arguments.keep)?;
     let table = kept.data.read_for(&file, None)?;
     let (model, rows) = (&file.model, &table.rows);

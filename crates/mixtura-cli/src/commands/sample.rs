@@ -7,7 +7,7 @@ use clap::Args;
 use mixtura::AnyMixture;
 use mixtura_io::{Input, ModelFile, TableColumns};
 
-use crate::arguments::at_least_one;
+use crate::arguments::{at_least_one, whole};
 use crate::output;
 
 /// Number of rows drawn before they are written.
@@ -27,14 +27,14 @@ pub(crate) struct SampleArguments {
     n_rows: usize,
 
     /// Random seed
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value = "0", value_parser = whole)]
     seed: u64,
 
     /// Add a column with the component of each row
     #[arg(long)]
     labels: bool,
 
-    /// Write to this file (.csv, .csv.gz, .parquet, .arrow, .feather, .npy) instead of CSV to standard output
+    /// Write to this file (.csv, .csv.gz, .csv.zst, .parquet, .arrow, .feather, .npy) instead of CSV to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

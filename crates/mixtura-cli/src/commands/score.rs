@@ -25,7 +25,7 @@ const N_DRAWS: usize = 100_000;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura score model.json data.csv --format table\n  \
     mixtura score model.json data.csv --per-row -o densities.parquet\n  \
-    mixtura score model.json data.csv --per-row --keep > ranked.csv")]
+    mixtura score model.json data.csv --per-row --keep > scored.csv")]
 pub(crate) struct ScoreArguments {
     /// Model file
     model: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct ScoreArguments {
     #[command(flatten)]
     data: DataArguments,
 
-    /// Write log_density and tail_probability for each row instead
+    /// Write log_density and tail_probability for each row instead of the totals
     #[arg(long, conflicts_with_all = ["format", "weights"])]
     per_row: bool,
 
@@ -59,7 +59,7 @@ pub(crate) struct ScoreArguments {
 pub(crate) fn run(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let model_input = Input::Path(arguments.model.clone());
     output::check(&[arguments.output.as_deref()], &[&arguments.data.data, &model_input])?;
-    let file = ModelFile::read(&arguments.model)?;
+    let file = arguments.data.read_model(&arguments.model)?;
     let kept = Kept::new(&arguments.data, arguments.keep)?;
     let table = kept.data.read_for(&file, arguments.weights.as_ref())?;
     if arguments.per_row {

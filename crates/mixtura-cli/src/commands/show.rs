@@ -81,19 +81,18 @@ impl View {
 pub(crate) fn outcome(file: &ModelFile) -> String {
     let components = counted(file.model.n_components(), "component");
     let Some(fit) = &file.fit else { return components };
+    let rounds = counted(fit.rounds as usize, "round");
     let ended = match fit.reason.as_str() {
-        "converged" => "converged".into(),
-        "flat" => "likelihood flat".into(),
-        "round-limit" => "round limit".into(),
-        other => other.to_owned(),
+        "flat" => format!("likelihood flat after {rounds}"),
+        "round-limit" => format!("stopped at the limit of {rounds}"),
+        other => format!("{other} after {rounds}"),
     };
     let likelihood = match (fit.mean_log_likelihood, fit.lower_bound) {
         (Some(likelihood), _) => format!(", log-likelihood {likelihood:.6} per row"),
         (None, Some(bound)) => format!(", log-likelihood {bound:.6} per row before the last update"),
         (None, None) => String::new(),
     };
-    let rounds = counted(fit.rounds as usize, "round");
-    format!("{components}, {} {ended} after {rounds}{likelihood}", fit.algorithm)
+    format!("{components}, {} {ended}{likelihood}", fit.algorithm)
 }
 
 /// Number of rows, number of free parameters and BIC in one line.

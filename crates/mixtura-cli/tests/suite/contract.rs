@@ -156,7 +156,7 @@ fn a_fit_continues_from_its_own_model() {
 }
 
 #[test]
-fn normalised_fits_speak_the_datas_units() {
+fn normalized_fits_speak_the_datas_units() {
     let folder = folder();
     succeed(folder.path(), SMALL);
     succeed(
@@ -253,7 +253,7 @@ fn help_version_completions_and_manual_are_there() {
 }
 
 #[test]
-fn a_ridge_is_in_the_datas_units_even_if_normalised() {
+fn a_ridge_is_in_the_datas_units_even_if_normalized() {
     let folder = folder();
     fs::write(folder.path().join("d.csv"), "a\n100\n200\n300\n").unwrap();
     let variance = |options: &str| {
@@ -266,7 +266,7 @@ fn a_ridge_is_in_the_datas_units_even_if_normalised() {
 }
 
 #[test]
-fn a_normalised_fit_states_the_likelihood_of_the_model_it_writes() {
+fn a_normalized_fit_states_the_likelihood_of_the_model_it_writes() {
     let folder = folder();
     // Three columns on a plane, far from zero: converting back to the units of the data rounds.
     let rows: Vec<String> = (0..300)

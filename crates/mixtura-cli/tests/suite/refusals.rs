@@ -33,7 +33,7 @@ fn bad_cells_are_refused_with_their_place() {
         ("x,y\n1,2\n-inf,4\n", "row 2, line 3, column \"x\": value -inf is not finite"),
         ("x,y\n1,2\n3,\n", "row 2, line 3, column \"y\": empty cell"),
         ("x,y\n1,2\n3,abc\n", "row 2, line 3, column \"y\": value \"abc\" is not a number"),
-        ("x,y\n1,2\n3\n", "row 2, line 3: 1 values, expected 2"),
+        ("x,y\n1,2\n3\n", "row 2, line 3: 1 value, expected 2"),
         ("x,y\n1,2\n3,1e999\n", "row 2, line 3, column \"y\": value 1e999 is too large"),
         ("", "d.csv: the file is empty"),
         ("x,y\n", "d.csv: no data rows"),
@@ -101,7 +101,7 @@ fn bad_models_are_refused() {
     let data = ("d.csv", "x,y\n1,2\n2,3\n4,5\n");
     let cases = [
         (MODEL.replace("0.5,0.5", "0.5,0.4"), "sum to 1: their sum is 0.9"),
-        (MODEL.replace("0.5,0.5", "1.5,-0.5"), "weight 2 is -0.5"),
+        (MODEL.replace("0.5,0.5", "1.5,-0.5"), "the weight of component 1 is -0.5"),
         (MODEL.replace("[[[1.0]]", "[[[-1.0]]"), "component 0: covariance not positive definite at pivot 1"),
         (MODEL[..30].to_owned(), "not a valid model file"),
         ("not json".to_owned(), "not a valid model file"),
@@ -173,6 +173,95 @@ fn bad_outputs_are_refused_before_any_work() {
     refused(&data, "generate -d 1 -k 1 -n 1 -o d.txt", 1, &["unknown extension \".txt\""]);
     let both = [("d.csv", "x\n1\n2\n"), ("m.json", MODEL)];
     refused(&both, "predict m.json d.csv -o m.json", 2, &["output and input are the same file"]);
+}
+
+#[test]
+fn every_refusal_says_what_to_do() {
+    let data = ("d.csv", "x,y\n1,2\n2,3\n4,5\n7,1\n");
+    let one_column = ("e.csv", "x\n1\n2\n4\n7\n");
+    let model = ("m.json", MODEL);
+    let named = MODEL.replacen('{', r#"{"columns":["z"],"#, 1);
+    let cases: [(&[(&str, &str)], &str, i32, &str, &str); 15] = [
+        (&[], "fit nowhere.csv -k 1", 1, "nowhere.csv", "check the path"),
+        (&[data], "predict nowhere.json d.csv", 1, "nowhere.json", "check the path"),
+        (&[], "fit . -k 1", 1, ".: is a folder, not a file", "give the path of a file"),
+        (&[data], "fit d.csv -k 1 -o d.csv", 2, "are the same file", "choose another file for the output (-o)"),
+        (
+            &[one_column, model],
+            "fit e.csv -k 3 --init-model m.json",
+            2,
+            "has 2 components, but -k is 3",
+            "leave out -k",
+        ),
+        (
+            &[one_column, model],
+            "fit e.csv --init-model m.json --covariance diagonal",
+            2,
+            "the initial model has full covariances, but --covariance diagonal was given",
+            "leave out --covariance",
+        ),
+        (
+            &[one_column, model],
+            "fit e.csv --init-model m.json --family poisson",
+            2,
+            "the initial model is of the family gaussian, but --family poisson was given",
+            "leave out --family",
+        ),
+        (&[data], "fit d.csv -k 3 --labels x", 2, "column x has 4 distinct labels, but -k is 3", "use -k 4, or choose"),
+        (
+            &[data],
+            "fit d.csv -k 1 --guard --algorithm em",
+            2,
+            "--guard requires",
+            "leave out --guard, or use --algorithm auto",
+        ),
+        (&[data], "fit d.csv -k 5", 1, "there are only 4", "use a -k of at most 4; identical rows count once"),
+        (&[data], "fit d.csv -k 1 --exclude *", 1, "all columns were excluded", "exclude fewer columns"),
+        (&[data], "fit d.csv -k 1 --columns 7", 1, "no column \"7\"", "positions go from 1 to 2"),
+        (
+            &[one_column, model],
+            "predict e.csv m.json",
+            1,
+            "e.csv: not a valid model file",
+            "the model comes first: m.json e.csv",
+        ),
+        (
+            &[one_column, ("n.json", &named)],
+            "predict n.json e.csv",
+            1,
+            "no column \"z\", which the model needs",
+            "the columns are x",
+        ),
+        (
+            &[("w.csv", "x,w\n1,1\n2,-1\n")],
+            "fit w.csv -k 1 --weights w",
+            1,
+            "weight -1 is negative",
+            "a weight says how many times a row counts",
+        ),
+    ];
+    for (files, line, code, message, hint) in cases {
+        refused(files, line, code, &[message, &format!("hint: {hint}")]);
+    }
+}
+
+#[test]
+fn numbers_below_the_least_are_answered_in_words() {
+    let data = [("d.csv", "x\n1\n2\n4\n")];
+    refused(&data, "fit d.csv -k 1 --rounds -5", 2, &["is not an integer of at least 0"]);
+    refused(&data, "fit d.csv -k 1 --seed -5", 2, &["is not an integer of at least 0"]);
+}
+
+#[test]
+fn a_file_without_a_subcommand_is_answered_with_fit() {
+    refused(&[("d.csv", "x\n1\n")], "d.csv", 2, &["use 'mixtura fit d.csv -k K'"]);
+}
+
+#[test]
+fn a_value_that_is_not_a_count_is_reported_with_its_column_and_its_row_in_the_file() {
+    let data = [("d.csv", "x,y\n1,\n2,3\n4,0.5\n7,1\n")];
+    let line = "fit d.csv -k 1 --family poisson --missing skip -q";
+    refused(&data, line, 1, &["d.csv: row 3, column \"y\": value 0.5 is not", "hint: leave out that column"]);
 }
 
 #[cfg(target_os = "linux")]

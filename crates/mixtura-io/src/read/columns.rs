@@ -85,7 +85,7 @@ impl Header {
         }
         match wanted.trim().parse::<usize>() {
             Ok(number) if !self.has_number_names && (1..=self.n_columns).contains(&number) => Ok(number - 1),
-            _ => Err(self.unknown(wanted)),
+            _ => Err(self.unknown(wanted, false)),
         }
     }
 
@@ -98,10 +98,11 @@ impl Header {
         }
     }
 
-    fn unknown(&self, wanted: &str) -> Error {
+    fn unknown(&self, wanted: &str, is_expected: bool) -> Error {
         Error::UnknownColumn {
             file: self.file.clone(),
             column: wanted.to_owned(),
+            is_expected,
             near: self.near(wanted),
             available: self.names.clone(),
             n_columns: self.n_columns,
@@ -147,6 +148,9 @@ impl Selection {
             }
             data = found;
             is_exact = vec![true; data.len()];
+        }
+        if data.is_empty() && !options.exclude.is_empty() {
+            return Err(Error::AllExcluded { file: header.file.clone() });
         }
         if data.is_empty() {
             return Err(Error::NoColumns { file: header.file.clone() });
@@ -252,7 +256,7 @@ fn picked(header: &Header, selectors: &[String]) -> Result<(Vec<usize>, Vec<bool
 
 /// The columns with the expected names, in that order; the selected columns, if any, must be the same set.
 fn matched(header: &Header, expected: &[String], picked: Option<&Vec<usize>>) -> Result<Vec<usize>, Error> {
-    let found = expected.iter().map(|name| header.find_name(name)?.ok_or_else(|| header.unknown(name)));
+    let found = expected.iter().map(|name| header.find_name(name)?.ok_or_else(|| header.unknown(name, true)));
     let found: Result<Vec<usize>, Error> = found.collect();
     let Some(picked) = picked else {
         return found;
@@ -329,7 +333,7 @@ mod tests {
         let options = ReadOptions { exclude: vec!["x*".into()], ..ReadOptions::default() };
         assert_eq!(Selection::new(&header, &options).unwrap().data, [1]);
         let options = ReadOptions { exclude: vec!["*".into()], ..ReadOptions::default() };
-        assert_eq!(Selection::new(&header, &options).unwrap_err().to_string(), "a.csv: no data columns");
+        assert_eq!(Selection::new(&header, &options).unwrap_err().to_string(), "a.csv: all columns were excluded");
     }
 
     #[test]

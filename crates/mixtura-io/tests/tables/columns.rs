@@ -116,7 +116,7 @@ fn columns_of_one_name_can_be_excluded() {
 }
 
 #[test]
-fn decimal_commas_are_recognised_and_never_mixed() {
+fn decimal_commas_are_recognized_and_never_mixed() {
     let expected = [[1.5, -0.25], [2.0, 1000.0]];
     for text in ["x;y\n1,5;-0,25\n2;1e3\n", "x;y\r\n\"1,5\";-0,25\r\n2;1e3\r\n"] {
         assert_eq!(rows("a.csv", text, &plain()), expected, "{text:?}");

@@ -128,9 +128,9 @@ fn quoted_line_ends_count_as_lines() {
 
 #[test]
 fn ragged_rows_are_refused() {
-    assert_eq!(refusal("a.csv", "x,y\n1,2\n3\n", &plain()), "a.csv: row 2, line 3: 1 values, expected 2");
+    assert_eq!(refusal("a.csv", "x,y\n1,2\n3\n", &plain()), "a.csv: row 2, line 3: 1 value, expected 2");
     assert_eq!(refusal("a.csv", "x,y\n1,2,3\n", &plain()), "a.csv: row 1, line 2: 3 values, expected 2");
-    assert_eq!(refusal("a.csv", "x,y\n1,2\n\"3\"\n", &plain()), "a.csv: row 2, line 3: 1 values, expected 2");
+    assert_eq!(refusal("a.csv", "x,y\n1,2\n\"3\"\n", &plain()), "a.csv: row 2, line 3: 1 value, expected 2");
     assert_eq!(refusal("a.csv", "1,2\n3,4,5\n", &headless()), "a.csv: row 2, line 2: 3 values, expected 2");
 }
 

@@ -202,19 +202,19 @@ pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &st
          appear far apart. \"Matched\" compares each component with its match in the assignment of smallest total distance."
     );
     let mut table = Table {
-        caption: "Largest difference of any component over all starts, runs and rounds".into(),
+        caption: "Largest difference of any component over all starts and runs: in any round, and in the last".into(),
         heading: ["", "weight", "mean", "of Γ_μ", "covariance", "of Γ_Σ"].map(Into::into).into(),
         rows: Vec::new(),
     };
-    for (name, largest) in [("all rounds", &summary.largest_difference), ("last round", &summary.last_difference)] {
+    for (name, largest) in [("any round", &summary.largest_difference), ("last round", &summary.last_difference)] {
         for (how, parts) in [("by number", &largest.unmatched), ("matched", &largest.matched)] {
             table.rows.push(vec![
                 format!("{name}, {how}"),
                 digits(parts.weight),
                 digits(parts.mean),
-                digits(parts.mean / summary.gamma_mean),
+                percent(parts.mean / summary.gamma_mean),
                 digits(parts.covariance),
-                digits(parts.covariance / summary.gamma_covariance),
+                percent(parts.covariance / summary.gamma_covariance),
             ]);
         }
     }
@@ -231,6 +231,11 @@ pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &st
         heading: "Differences between the models".into(),
         blocks: vec![Block::Text(text), Block::Table(table), choice],
     }
+}
+
+/// A share as a percentage, as in the terminal.
+fn percent(share: f64) -> String {
+    format!("{:.4} %", 100.0 * share)
 }
 
 /// A number with three digits, in scientific notation if it is very large or small.
@@ -295,7 +300,9 @@ pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) ->
     let text = format!(
         "In each round of the first run of SEM, EM's update from the same model is computed as well. The figures show the \
          distance between the two means of a component, the paper's bound (Theorems 1 and 2; it holds for all components \
-         simultaneously with probability {}) and the typical distance.",
+         simultaneously with probability {}) and the typical distance. Differences are nearly normal if the assignments \
+         of many rows are uncertain. If those of few rows are, most differences are close to 0, and more of them are \
+         within one typical deviation.",
         found.confidence
     );
     let choice = by_start(comparison, |number, start| {

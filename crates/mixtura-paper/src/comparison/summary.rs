@@ -233,7 +233,11 @@ fn sentence(outcomes: &Outcomes, starts: &[StartSummary], (em, sem): (f64, f64))
     };
     let within = outcomes.equal_within;
     let Outcomes { better, equal, worse, .. } = *outcomes;
-    let from = if n == 1 { "from the one start".into() } else { format!("from all {n} starts") };
+    let from = match n {
+        1 => "from the one start".into(),
+        2 => "from both starts".into(),
+        n => format!("from all {n} starts"),
+    };
     if worse == 0 {
         let where_to = match (better, equal) {
             (0, _) => format!("it ended where EM did (to {within} nats per row)"),
@@ -275,7 +279,7 @@ mod tests {
     fn the_sentence_says_what_happened() {
         assert_eq!(
             outcome_of(&[0.0, 1e-4]),
-            "SEM is safe on this data: from all 2 starts it ended where EM did (to 0.001 nats per row), and its rounds were 2.0 times as fast."
+            "SEM is safe on this data: from both starts it ended where EM did (to 0.001 nats per row), and its rounds were 2.0 times as fast."
         );
         assert!(outcome_of(&[0.1]).contains("from the one start it ended higher than EM"));
         assert!(outcome_of(&[0.1, 0.0]).contains("or, from 1 of them, higher"));

@@ -11,28 +11,85 @@ use crate::sweep::Engine;
 /// A fit in progress: every restart begun so far, with everything needed to continue.
 ///
 /// Save it while a fit is paused (by its observer or by its engine), and load it to continue. The result has the same
-/// bits as without the pause.
+/// bits as without the pause. Only the limit on rounds and the tolerance may be changed in between.
 ///
 /// ```
-/// use mixtura::driver::{Attempts, Problem, Quiet};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use mixtura::driver::{Attempts, Observer, Problem, Quiet};
 /// use mixtura::{FullGaussian, Options, Rows, Source, Start};
+///
+/// /// Stops a fit after five rounds, counting those of all restarts.
+/// #[derive(Default)]
+/// struct Pause(AtomicU64);
+///
+/// impl Observer for Pause {
+///     fn updated(&self, _restart: u64, _round: u64, _n_repairs: u64) {
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///     }
+///
+///     fn is_stopped(&self) -> bool {
+///         self.0.load(Ordering::Relaxed) >= 5
+///     }
+/// }
 ///
 /// let rows = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
 /// let source = Source::of(&rows)?;
 /// let options = Options::default().restarts(3);
 /// let problem = Problem::<FullGaussian, _>::new(&source, 2, Start::Random, options)?;
 /// let mut attempts = Attempts::new(&problem);
-/// problem.go(&mut attempts, &Quiet)?;
+/// problem.go(&mut attempts, &Pause::default())?;
+/// assert!(!attempts.has_ended());
 /// let saved = serde_json::to_string(&attempts).unwrap();
+///
+/// // Later, perhaps in another process:
 /// let mut loaded: Attempts<FullGaussian> = serde_json::from_str(&saved).unwrap();
-/// problem.go(&mut loaded, &Quiet)?; // All restarts have ended, so this does nothing.
+/// problem.go(&mut loaded, &Quiet)?;
+/// assert!(loaded.has_ended());
 /// assert_eq!(problem.answer(&loaded)?, problem.fit(&Quiet)?);
 /// # Ok::<(), mixtura::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Attempts<F: Family> {
+    problem: Outline,
     pub(super) attempts: Vec<Attempt<F>>,
+}
+
+/// What a saved fit and the problem that continues it must have in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Outline {
+    n_rows: usize,
+    n_columns: usize,
+    n_components: usize,
+    options: Options,
+}
+
+impl Outline {
+    fn of<F: Family, E: Engine>(problem: &Problem<'_, F, E>) -> Self {
+        Self {
+            n_rows: problem.source().summary().n_rows,
+            n_columns: problem.source().n_columns(),
+            n_components: problem.n_components(),
+            options: problem.options().clone(),
+        }
+    }
+
+    /// Refuses a problem that differs from the saved one.
+    fn check(&self, saved: &Self) -> Result<(), Error> {
+        let numbers = [
+            ("the number of rows", self.n_rows, saved.n_rows),
+            ("the number of columns", self.n_columns, saved.n_columns),
+            ("the number of components", self.n_components, saved.n_components),
+        ];
+        for (what, given, expected) in numbers {
+            if given != expected {
+                let (expected, given) = (expected.to_string(), given.to_string());
+                return Err(Error::Differs { what, expected, of: "saved fit", given });
+            }
+        }
+        self.options.check_against(&saved.options)
+    }
 }
 
 /// One restart and, if it is guarded, EM from the same model.
@@ -50,7 +107,7 @@ impl<F: Family> Attempts<F> {
     /// No restart has begun.
     pub fn new<E: Engine>(problem: &Problem<'_, F, E>) -> Self {
         let attempt = |restart| Attempt { restart, main: None, guard: None };
-        Self { attempts: (0..problem.options().restarts).map(attempt).collect() }
+        Self { problem: Outline::of(problem), attempts: (0..problem.options().restarts).map(attempt).collect() }
     }
 
     /// Whether all restarts have come to their own end: there is nothing left to do.
@@ -127,15 +184,19 @@ fn of_guard(options: &Options) -> Options {
 }
 
 impl<F: Family, E: Engine> Problem<'_, F, E> {
+    /// Refuses a fit in progress that belongs to another problem.
+    pub(super) fn check_saved(&self, attempts: &Attempts<F>) -> Result<(), Error> {
+        Outline::of(self).check(&attempts.problem)?;
+        let (n_found, n_expected) = (attempts.attempts.len(), self.options().restarts as usize);
+        if n_found == n_expected {
+            return Ok(());
+        }
+        Err(Error::Length { what: "saved restarts", n_found, n_expected, of: "restarts" })
+    }
+
     /// Continues all restarts that have not ended, until they end or are stopped.
     pub fn go(&self, attempts: &mut Attempts<F>, observer: &dyn Observer) -> Result<(), Error> {
-        if attempts.attempts.len() as u64 != self.options().restarts {
-            return Err(Error::Option {
-                option: "restarts",
-                expected: "as many as were saved",
-                value: self.options().restarts.to_string(),
-            });
-        }
+        self.check_saved(attempts)?;
         let go = |attempt: &mut Attempt<F>| match attempt.go(self, observer) {
             // A restart that was stopped before it evaluated a model has no result.
             Err(Error::Interrupted) => Ok(()),

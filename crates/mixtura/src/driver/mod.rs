@@ -92,6 +92,7 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
 
     /// The best of all restarts so far; [`Error::Interrupted`] if none has evaluated a model.
     pub fn answer(&self, attempts: &Attempts<F>) -> Result<Fit<F>, Error> {
+        self.check_saved(attempts)?;
         let (options, summary) = (self.options(), self.source().summary());
         let answered: Vec<(&Attempt<F>, &Run<F>)> =
             attempts.attempts.iter().filter_map(|attempt| Some((attempt, attempt.winner()?))).collect();

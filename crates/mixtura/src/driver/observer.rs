@@ -4,6 +4,33 @@
 ///
 /// Order of calls within a restart: `pass_started(t)`, `evaluated(t)` and, unless the fit ends there, `updated(t + 1)`;
 /// finally `ended`.
+///
+/// An observer that stops a fit after three rounds:
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use mixtura::driver::{Observer, Termination};
+/// use mixtura::{Gmm, Rows, Source};
+///
+/// #[derive(Default)]
+/// struct ThreeRounds(AtomicU64);
+///
+/// impl Observer for ThreeRounds {
+///     fn updated(&self, _restart: u64, round: u64, _n_repairs: u64) {
+///         self.0.store(round, Ordering::Relaxed);
+///     }
+///
+///     fn is_stopped(&self) -> bool {
+///         self.0.load(Ordering::Relaxed) >= 3
+///     }
+/// }
+///
+/// let rows = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
+/// let fit = Gmm::new(2).fit_observed(&Source::of(&rows)?, &ThreeRounds::default())?;
+/// assert_eq!((fit.rounds, fit.termination), (3, Termination::Interrupted));
+/// # Ok::<(), mixtura::Error>(())
+/// ```
 pub trait Observer: Sync {
     /// A pass under the model after round `round` begins.
     fn pass_started(&self, _restart: u64, _round: u64) {}

@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::pass::Precision;
 
+/// Largest number of restarts: each needs memory for its state.
+const MOST_RESTARTS: u64 = 1_000_000;
+
 /// The algorithm: how posteriors become weights in each round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// Expectation maximisation: shares rows among components by their posteriors (Dempster et al. 1977).
+    /// Expectation maximization: shares rows among components by their posteriors (Dempster et al. 1977).
     Em,
     /// Stochastic EM: assigns each row to a component drawn from its posterior (Celeux and Diebolt 1985).
     Sem,
@@ -53,7 +56,8 @@ pub enum SemResult {
     Last,
 }
 
-/// The options of a fit.
+/// The options of a fit: the defaults, changed by a method for each option. (`Options { seed: 7, .. }` does not compile
+/// outside of this crate, so that options can be added.)
 ///
 /// ```
 /// use mixtura::{Algorithm, Options};
@@ -64,7 +68,8 @@ pub enum SemResult {
 /// assert_eq!(wrong.check().unwrap_err().to_string(), "tolerance must be a finite number of at least 0, not -1");
 /// ```
 ///
-/// Deserializing applies [`Options::check`]; options that are left out have their defaults.
+/// Deserializing applies [`Options::check`]; options that are left out have their defaults, and unknown ones are
+/// refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 #[non_exhaustive]
@@ -84,7 +89,8 @@ pub struct Options {
     /// second half when this happens three times in a row. At least 0, default 1e-6. With 0, every algorithm runs
     /// exactly `rounds` rounds.
     pub tolerance: f64,
-    /// Number of starts, at least 1; default 1.
+    /// Number of starts, from 1 to a million; default 1. A given model and labels are the same start every time, so more
+    /// than one only helps an algorithm that draws at random.
     pub restarts: u64,
     /// Smallest allowed variance in units of the squared robust column scale, at least 0; default 1e-9, 0 = none.
     pub regularization: f64,
@@ -152,11 +158,25 @@ macro_rules! options {
                     Self { $name, ..self }
                 }
             )*
+
+            /// The first option that differs from those of a saved fit. A fit may continue with another limit on rounds
+            /// and another tolerance.
+            pub(super) fn check_against(&self, saved: &Self) -> Result<(), Error> {
+                $(if !matches!(stringify!($name), "rounds" | "tolerance") && self.$name != saved.$name {
+                    return Err(Error::Differs {
+                        what: stringify!($name),
+                        expected: lower_case(&saved.$name),
+                        of: "saved fit",
+                        given: lower_case(&self.$name),
+                    });
+                })*
+                Ok(())
+            }
         }
 
         /// Options as deserialized.
         #[derive(Deserialize)]
-        #[serde(rename = "Options", default)]
+        #[serde(rename = "Options", default, deny_unknown_fields)]
         struct Unchecked {
             $($name: $type,)*
         }
@@ -182,6 +202,11 @@ macro_rules! options {
 
 each_option!(options);
 
+/// A value as options are written.
+fn lower_case(value: &impl fmt::Debug) -> String {
+    format!("{value:?}").to_lowercase()
+}
+
 impl Options {
     /// Checks that all values are in range.
     pub fn check(&self) -> Result<(), Error> {
@@ -195,8 +220,9 @@ impl Options {
                 });
             }
         }
-        if self.restarts == 0 {
-            return Err(Error::Option { option: "restarts", expected: "at least 1", value: "0".into() });
+        if !(1..=MOST_RESTARTS).contains(&self.restarts) {
+            let expected = if self.restarts == 0 { "at least 1" } else { "at most a million" };
+            return Err(Error::Option { option: "restarts", expected, value: self.restarts.to_string() });
         }
         self.check_companions()
     }
@@ -210,13 +236,12 @@ impl Options {
     fn check_companions(&self) -> Result<(), Error> {
         let is_em = matches!(self.algorithm, Algorithm::Em | Algorithm::Auto);
         let companions = [
-            ("guard", self.guard, self.algorithm == Algorithm::Auto, "used with the algorithm auto"),
-            ("accelerate", self.accelerate, is_em, "used with the algorithm em or auto"),
+            ("guard", self.guard, self.algorithm == Algorithm::Auto, "auto"),
+            ("accelerate", self.accelerate, is_em, "em or auto"),
         ];
-        for (option, is_wanted, is_allowed, expected) in companions {
+        for (option, is_wanted, is_allowed, required) in companions {
             if is_wanted && !is_allowed {
-                let value = format!("with {}", format!("{:?}", self.algorithm).to_lowercase());
-                return Err(Error::Option { option, expected, value });
+                return Err(Error::Companion { option, required, algorithm: lower_case(&self.algorithm) });
             }
         }
         Ok(())

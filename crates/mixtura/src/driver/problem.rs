@@ -76,6 +76,11 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
         Self { floor, ..self }
     }
 
+    /// Number of components.
+    pub fn n_components(&self) -> usize {
+        self.n_components
+    }
+
     /// The rows.
     pub fn source(&self) -> &'a Source<E> {
         self.source
@@ -238,14 +243,16 @@ fn check_components<F: Family, E: Engine>(
     Ok(())
 }
 
-/// Refuses a model of another shape.
+/// Refuses a model of a different shape, and one whose weights were damaged.
 fn check_model<F: Family, E: Engine>(source: &Source<E>, n_components: usize, model: &Mixture<F>) -> Result<(), Error> {
     if model.n_components() != n_components {
-        return Err(Error::Option {
-            option: "the number of components",
-            expected: "that of the initial model",
-            value: n_components.to_string(),
+        return Err(Error::Differs {
+            what: "the number of components",
+            expected: model.n_components().to_string(),
+            of: "initial model",
+            given: n_components.to_string(),
         });
     }
+    model.check_weights()?;
     source.check_width(model.components.n_columns())
 }

@@ -85,6 +85,11 @@ impl<F: Family> State<F> {
         }
     }
 
+    /// Number of components and of columns.
+    fn shape(&self) -> (usize, usize) {
+        (self.model.n_components(), self.model.components.n_columns())
+    }
+
     /// Mean log-likelihood of the last evaluated model; NaN if there is none.
     pub(super) fn last_likelihood(&self) -> f64 {
         self.likelihoods.last().copied().unwrap_or(f64::NAN)
@@ -116,8 +121,10 @@ impl<F: Family> State<F> {
 }
 
 /// One restart in progress. Saved between rounds and loaded again, it gives the same bits.
+///
+/// Deserializing checks that all parts have as many components and columns as the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", try_from = "Unchecked<F>")]
 pub struct Run<F: Family> {
     state: State<F>,
     procedure: Procedure<F>,
@@ -129,6 +136,39 @@ pub struct Run<F: Family> {
 struct End<F: Family> {
     termination: Termination,
     answer: Evaluated<F>,
+}
+
+/// A run as deserialized.
+#[derive(Deserialize)]
+#[serde(bound = "", rename = "Run")]
+struct Unchecked<F: Family> {
+    state: State<F>,
+    procedure: Procedure<F>,
+    end: Option<End<F>>,
+}
+
+impl<F: Family> TryFrom<Unchecked<F>> for Run<F> {
+    type Error = Error;
+
+    fn try_from(Unchecked { state, procedure, end }: Unchecked<F>) -> Result<Self, Error> {
+        let (n_components, n_columns) = state.shape();
+        let best = state.best.as_ref().map(|best| &best.model);
+        let instead = state.trial.as_ref().map(|trial| &trial.instead);
+        let answer = end.as_ref().map(|end| &end.answer.model);
+        for model in [best, instead, answer].into_iter().flatten() {
+            check_length("components", model.n_components(), n_components, "components of the model")?;
+            check_length("columns", model.components.n_columns(), n_columns, "columns of the model")?;
+        }
+        let n_origin = state.origin.as_ref().map_or(n_columns, Vec::len);
+        check_length("origins", n_origin, n_columns, "columns")?;
+        check_length("scales", state.floor.scale.len(), n_columns, "columns")?;
+        check_length("reseeds", state.reseeds.len(), n_components, "components")?;
+        Ok(Self { state, procedure, end })
+    }
+}
+
+fn check_length(what: &'static str, n_found: usize, n_expected: usize, of: &'static str) -> Result<(), Error> {
+    if n_found == n_expected { Ok(()) } else { Err(Error::Length { what, n_found, n_expected, of }) }
 }
 
 impl<F: Family> Run<F> {
@@ -197,6 +237,12 @@ impl<F: Family> Run<F> {
     /// A pass that is stopped ends the run with the best model evaluated so far, or with [`Error::Interrupted`] if
     /// there is none. The state is the one before the pass, and can be saved and continued.
     pub fn step<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<bool, Error> {
+        let (n_components, n_columns) = self.state.shape();
+        problem.source().check_width(n_columns)?;
+        if n_components != problem.n_components() {
+            let (expected, given) = (n_components.to_string(), problem.n_components().to_string());
+            return Err(Error::Differs { what: "the number of components", expected, of: "saved fit", given });
+        }
         if self.termination().is_some_and(|termination| termination != Termination::Interrupted) {
             return Ok(true);
         }

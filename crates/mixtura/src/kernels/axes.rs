@@ -8,7 +8,7 @@ use super::{Arithmetic, Kernel, LANES, Lanes};
 
 /// `constant − Σ_d (a_d x_d + b_d)²` for several components and the rows of one block.
 ///
-/// Cost: 2D multiply-adds a row and component.
+/// Cost: 2D multiply-adds per row and component.
 pub(crate) struct Stretch<'a, L, T> {
     /// The block, lanes for each of the D columns.
     pub block: &'a [L],
@@ -16,7 +16,7 @@ pub(crate) struct Stretch<'a, L, T> {
     pub factors: &'a [T],
     /// b of each component: D numbers.
     pub offsets: &'a [T],
-    /// What the square is subtracted from, for each component.
+    /// Constant term of each component's log-density.
     pub constants: &'a [T],
     /// The result, for each component.
     pub out: &'a mut [L],
@@ -65,7 +65,7 @@ fn add_square<A: Arithmetic, T: Number, const W: usize>(a: T, b: T, x: &[T; W], 
 
 /// `base + constant + Σ_d a_d x_d` for several components and the rows of one block.
 ///
-/// Cost: D multiply-adds a row and component.
+/// Cost: D multiply-adds per row and component.
 pub(crate) struct Linear<'a> {
     /// The block, lanes for each of the D columns.
     pub block: &'a [Lanes],
@@ -149,7 +149,7 @@ impl Kernel for Transform<'_> {
 
 /// Two neighbouring coordinates of A x, given those rows of A.
 ///
-/// Both at a time: each column of the block is loaded once, and neither waits for its own sums.
+/// Computed together, so that each column is loaded once and the sums are independent.
 #[inline(always)]
 fn two_coordinates<A: Arithmetic>(block: &[Lanes], rows: &[f64]) -> [Lanes; 2] {
     let (first, second) = rows.split_at(rows.len() / 2);

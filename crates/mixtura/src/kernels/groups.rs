@@ -16,7 +16,8 @@ const GROUP: usize = 4;
 /// numbers as before.
 ///
 /// For every few components, and for every two rows of A of each: their entries of b, then column by column
-/// those of A, of the last column only the second row's. Of an odd number of rows the first stands alone.
+/// those of A, of the last column only the second row's. If the number of rows is odd, the first is stored
+/// alone.
 pub(crate) fn grouped<T: Number>(n_columns: usize, factors: &[T], offsets: &[T]) -> Vec<T> {
     let size = n_columns * (n_columns + 1) / 2;
     let n_components = offsets.len() / n_columns;

@@ -1,4 +1,4 @@
-//! Brings stored rows into blocks: widened, side by side, less an offset.
+//! Brings stored rows into blocks: widened, transposed, minus an offset.
 
 use super::dispatch::block_by_block;
 use super::vector::{TwoFours, Vector};
@@ -98,7 +98,7 @@ mod tests {
     use super::super::{InstructionSet, dispatch::Fused, vector::Plain};
     use super::*;
 
-    /// Arrays that count as registers, so that what is for these is tested on every machine.
+    /// Arrays that count as registers, so that the register code is tested on every machine.
     #[derive(Clone, Copy)]
     struct Arrays;
 

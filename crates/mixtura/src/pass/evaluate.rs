@@ -44,6 +44,10 @@ pub(crate) fn evaluate_rows<F: Family>(
     if components.n_columns() != rows.n_columns() {
         return Err(Error::Width { n_model: components.n_columns(), n_data: rows.n_columns() });
     }
+    model.check_weights()?;
+    if range.start > range.end || range.end > rows.n_rows() {
+        return Err(Error::NoSuchRows { start: range.start, end: range.end, n_rows: rows.n_rows() });
+    }
     check_values::<F>(rows, range.clone())?;
     let width = wanted.width(components.n_components());
     let mut out = vec![0.0; range.len() * width];
@@ -65,7 +69,7 @@ pub(crate) fn evaluate_rows<F: Family>(
         out: std::iter::once(first).chain(rest.chunks_mut(CHUNK_ROWS * width)).map(Mutex::new).collect(),
         set: InstructionSet::detect(),
     };
-    Crew::default().run_chunks(&evaluation, Piece::at(rows, 0), chunks)?;
+    Crew::default().run_chunks(&evaluation, Piece::of(rows), chunks)?;
     drop(evaluation);
     Ok(out)
 }

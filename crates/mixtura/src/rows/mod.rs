@@ -247,6 +247,9 @@ impl<'a> Rows<'a> {
     }
 
     /// The weight of a row; 1 if rows have no weights.
+    ///
+    /// # Panics
+    /// If rows have weights and there is no such row.
     pub fn weight(&self, row: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
@@ -257,17 +260,19 @@ impl<'a> Rows<'a> {
     }
 
     /// Applies an affine map to each column when rows are read; the stored values do not change.
-    #[must_use]
-    pub fn with_normalization(mut self, normalization: Normalization) -> Self {
-        assert_eq!(normalization.n_columns(), self.n_columns, "invariant: a map per column");
+    pub fn with_normalization(mut self, normalization: Normalization) -> Result<Self, Error> {
+        let (n_found, n_expected) = (normalization.n_columns(), self.n_columns);
+        if n_found != n_expected {
+            return Err(Error::Length { what: "normalized columns", n_found, n_expected, of: "columns" });
+        }
         self.normalization = Some(normalization);
-        self
+        Ok(self)
     }
 
     /// Maps each column to [0, 1] when rows are read; the stored values do not change. Cost: one sweep.
     pub fn normalized(self) -> Result<Self, Error> {
         let summary = Summary::of(&self)?;
-        Ok(self.with_normalization(Normalization::to_unit_interval(&summary.minimum, &summary.maximum)))
+        self.with_normalization(Normalization::to_unit_interval(&summary.minimum, &summary.maximum))
     }
 
     /// The same rows as stored, borrowed.
@@ -287,6 +292,9 @@ impl<'a> Rows<'a> {
     }
 
     /// One row as `f64`, normalized if the rows are.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn row(&self, row: usize) -> Vec<f64> {
         let mut out = vec![0.0; self.n_columns];
         self.row_into(row, &mut out);
@@ -294,6 +302,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes one row into `out` as `f64`, normalized if the rows are.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
         assert!(row < self.n_rows, "row {row} of {}", self.n_rows);
         match &self.values {
@@ -343,6 +354,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Copies rows with their weights, normalized if the rows are.
+    ///
+    /// # Panics
+    /// If there is no row with one of these numbers.
     pub fn gather(&self, indices: &[usize]) -> Rows<'static> {
         let mut values = vec![0.0; indices.len() * self.n_columns];
         for (&row, out) in indices.iter().zip(values.chunks_exact_mut(self.n_columns)) {

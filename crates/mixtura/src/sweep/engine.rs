@@ -43,7 +43,7 @@ impl<'a> Threads<'a> {
 
 impl Engine for Threads<'_> {
     fn sweep<S: Sweep>(&self, sweep: &S) -> Result<S::Tally, Error> {
-        let piece = Piece { hints: Some(&self.hints), ..Piece::at(self.rows, 0) };
+        let piece = Piece { hints: Some(&self.hints), ..Piece::of(self.rows) };
         self.crew.run(&sweep.prepare()?, piece)?.finish()?.ok_or(Error::NoRows)
     }
 

@@ -6,8 +6,8 @@
 //! whatever order they are joined. An [`Engine`] does nothing else; [`Threads`] is the engine for rows in memory.
 //!
 //! ```
-//! use mixtura::sweep::{CHUNK_ROWS, Crew, Engine, Merge, Piece, Sweep, Tree};
-//! use mixtura::{Error, FullGaussian, Gmm, Rows, Source};
+//! use mixtura::sweep::{CHUNK_ROWS, Crew, Engine, Piece, Sweep, Tree};
+//! use mixtura::{Error, Gmm, Rows, Source};
 //!
 //! /// Rows in several parts, each a whole number of chunks long except the last.
 //! struct Parts<'a>(Vec<Rows<'a>>);
@@ -17,7 +17,7 @@
 //!         let (prepared, crew) = (sweep.prepare()?, Crew::default());
 //!         let (mut tree, mut first_row) = (Tree::new(), 0);
 //!         for rows in &self.0 {
-//!             tree.join(crew.run(&prepared, Piece::at(rows, first_row))?)?;
+//!             tree.join(crew.run(&prepared, Piece::at(rows, first_row)?)?)?;
 //!             first_row += rows.n_rows() as u64;
 //!         }
 //!         tree.finish()?.ok_or(Error::NoRows)

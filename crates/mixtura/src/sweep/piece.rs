@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::Hints;
-use crate::Rows;
 use crate::kernels::LANES;
 use crate::rows::Loader;
+use crate::{Error, Rows};
 
 /// Rows per chunk, the unit of work and of merging. Fixed, because it determines the order of sums.
 pub const CHUNK_ROWS: usize = 1024;
@@ -26,14 +26,20 @@ pub struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
+    /// Rows that are the whole data set, or its beginning.
+    pub fn of(rows: &'a Rows<'a>) -> Self {
+        Self { rows, first_row: 0, first_chunk: 0, hints: None }
+    }
+
     /// Rows that begin at a multiple of [`CHUNK_ROWS`]. All pieces except the last must have a length that is also a
-    /// multiple. Pieces cut elsewhere need explicit chunk numbers, which continue from one piece to the next.
-    ///
-    /// # Panics
-    /// If `first_row` is not a multiple of [`CHUNK_ROWS`].
-    pub fn at(rows: &'a Rows<'a>, first_row: u64) -> Self {
-        assert!(first_row.is_multiple_of(CHUNK_ROWS as u64), "row {first_row} is not the first of a chunk");
-        Self { rows, first_row, first_chunk: first_row / CHUNK_ROWS as u64, hints: None }
+    /// multiple. Pieces cut elsewhere are refused: they need explicit chunk numbers, which continue from one piece to
+    /// the next.
+    pub fn at(rows: &'a Rows<'a>, first_row: u64) -> Result<Self, Error> {
+        if !first_row.is_multiple_of(CHUNK_ROWS as u64) {
+            let value = first_row.to_string();
+            return Err(Error::Option { option: "the first row of a piece", expected: "a multiple of 1024", value });
+        }
+        Ok(Self { first_row, first_chunk: first_row / CHUNK_ROWS as u64, ..Self::of(rows) })
     }
 
     /// Number of chunks in the piece.

@@ -82,7 +82,7 @@ impl<E: Engine> Source<E> {
         self.summary.n_rows.div_ceil(CHUNK_ROWS)
     }
 
-    /// Refuses a model with another number of columns.
+    /// Refuses a model with a different number of columns.
     pub(crate) fn check_width(&self, n_model: usize) -> Result<(), Error> {
         let n_data = self.n_columns();
         if n_model == n_data { Ok(()) } else { Err(Error::Width { n_model, n_data }) }

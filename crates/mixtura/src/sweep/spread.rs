@@ -1,4 +1,4 @@
-//! Robust measures of the spread of a column: quartiles, and a winsorised standard deviation.
+//! Robust measures of the spread of a column: quartiles, and a winsorized standard deviation.
 
 use crate::Rows;
 
@@ -8,12 +8,12 @@ const NORMAL_QUARTILE_RANGE: f64 = 1.349;
 ///
 /// A column may contain that many fill values without affecting its scale.
 const OUTER_SHARE: f64 = 0.05;
-/// In a small sample, at least this many rows at either end have the value of the outer quantile, so that a couple of
-/// fill values do not count ...
+/// In a small sample, the values of at least this many rows at either end are replaced, so that a couple of fill values
+/// do not count.
 const OUTER_ROWS: f64 = 3.0;
-/// ... but no more than this share of the rows.
+/// Maximum share of the rows, at either end, whose values are replaced on account of `OUTER_ROWS`.
 const LARGEST_OUTER_SHARE: f64 = 0.125;
-/// The scale of a column is at least this share of its winsorised standard deviation.
+/// The scale of a column is at least this share of its winsorized standard deviation.
 ///
 /// In a column that is mostly one value, the quartiles are close together, and the scale would be that of the spike
 /// alone. See ADR 6 for measurements.
@@ -28,7 +28,7 @@ pub(super) struct Spread {
     pub quartiles: [f64; 3],
     /// The outer quantiles.
     pub outer: [f64; 2],
-    /// Standard deviation after moving values beyond the outer quantiles to these quantiles (winsorised); `None` if it
+    /// Standard deviation after moving values beyond the outer quantiles to these quantiles (winsorized); `None` if it
     /// is too small to affect the scale.
     deviation: Option<f64>,
 }

@@ -174,10 +174,10 @@ fn a_guard_keeps_the_better_model_and_records_it() {
 fn options_that_the_algorithm_does_not_use_are_rejected() {
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
         let refused = Options::default().algorithm(algorithm).guard(true).check().unwrap_err();
-        assert!(refused.to_string().starts_with("guard must be used with the algorithm auto"), "{refused}");
+        assert!(refused.to_string().starts_with("guard requires the algorithm auto, not "), "{refused}");
     }
     for algorithm in [Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
         let refused = Options::default().algorithm(algorithm).accelerate(true).check().unwrap_err();
-        assert!(refused.to_string().starts_with("accelerate must be used with the algorithm em or auto"), "{refused}");
+        assert!(refused.to_string().starts_with("accelerate requires the algorithm em or auto, not "), "{refused}");
     }
 }

@@ -1,6 +1,6 @@
 //! Looks at the machine code of the kernels for what no compiler may bring back unseen.
 //!
-//! From eight columns on, compilers have vectorised the loop around blocks of rows instead of the loop over
+//! From eight columns on, compilers have vectorized the loop around blocks of rows instead of the loop over
 //! their lanes, with gathers and scatters that take several times as long. Nothing but the code shows it:
 //! the results are the same.
 

@@ -202,7 +202,7 @@ fn an_engine_without_rows_or_with_a_gap_is_rejected() {
     struct Gap(Rows<'static>);
     impl Engine for Gap {
         fn sweep<S: Sweep>(&self, sweep: &S) -> Result<S::Tally, Error> {
-            let tree = Crew::default().run(&sweep.prepare()?, Piece::at(&self.0, CHUNK_ROWS as u64))?;
+            let tree = Crew::default().run(&sweep.prepare()?, Piece::at(&self.0, CHUNK_ROWS as u64)?)?;
             tree.finish()?.ok_or(Error::NoRows)
         }
     }
@@ -321,10 +321,10 @@ fn one_crew_for_pieces_of_different_sizes_panicked() {
     for assignment in [Assignment::Soft, Assignment::Hard] {
         let pass = Pass::new(&source, model.clone(), assignment).unwrap().prepare().unwrap();
         let wide_pass = Pass::new(&wide_source, wide_model.clone(), assignment).unwrap().prepare().unwrap();
-        let fresh = Crew::default().run(&pass, Piece::at(&rows, 0)).unwrap();
-        crew.run(&pass, Piece::at(&small, 0)).unwrap();
-        crew.run(&wide_pass, Piece::at(&wide, 0)).unwrap();
-        assert_eq!(crew.run(&pass, Piece::at(&rows, 0)).unwrap(), fresh);
+        let fresh = Crew::default().run(&pass, Piece::of(&rows)).unwrap();
+        crew.run(&pass, Piece::of(&small)).unwrap();
+        crew.run(&wide_pass, Piece::of(&wide)).unwrap();
+        assert_eq!(crew.run(&pass, Piece::of(&rows)).unwrap(), fresh);
     }
 }
 
@@ -350,7 +350,7 @@ fn rows_and_models_that_do_not_fit_are_refused() {
     assert_eq!(Source::new(different).err(), Some(Error::Width { n_model: 3, n_data: 2 }));
     let mut attempts = Attempts::new(&problem);
     let other = Problem::<FullGaussian, _>::new(&source, 2, Start::Random, rounds(1).restarts(2)).unwrap();
-    assert!(matches!(other.go(&mut attempts, &Quiet), Err(Error::Option { option: "restarts", .. })));
+    assert!(matches!(other.go(&mut attempts, &Quiet), Err(Error::Differs { what: "restarts", .. })));
 }
 
 #[test]

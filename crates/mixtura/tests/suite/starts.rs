@@ -132,7 +132,7 @@ fn restarts_really_restart_and_are_never_worse() {
 fn a_given_model_must_fit_the_data_and_the_number_of_components() {
     let (rows, model) = artificial(100, 2, 3, 76);
     let refused = fit_rows(&rows, 2, &Start::Model(model.clone()), &crate::em()).unwrap_err();
-    assert!(matches!(refused, Error::Option { .. }));
+    assert!(matches!(refused, Error::Differs { .. }));
     let narrow = Rows::from_slice(&[1.0, 2.0, 3.0, 4.0], 1).unwrap();
     let refused = fit_rows(&narrow, 3, &Start::Model(model.clone()), &rounds(1)).unwrap_err();
     assert_eq!(refused, Error::Width { n_model: 2, n_data: 1 });

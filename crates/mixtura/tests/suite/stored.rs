@@ -6,7 +6,8 @@ use mixtura::generate::Artificial;
 use mixtura::matching::Outline;
 use mixtura::rows::Normalization;
 use mixtura::{
-    DiagonalGaussian, Fitter, FullGaussian, Mixture, Options, Poisson, Rows, Source, SphericalGaussian, TiedGaussian,
+    AnyMixture, DiagonalGaussian, Fitter, FullGaussian, Mixture, Options, Poisson, Rows, Source, SphericalGaussian,
+    TiedGaussian,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,7 +51,7 @@ fn families_are_checked() {
     );
     refuses::<TiedGaussian>(
         r#"{"n_columns": 2, "means": [0, 1, 2], "covariance": [1, 0, 0, 1]}"#,
-        "3 values do not divide into rows of 2 columns",
+        "3 means do not divide into components of 2 columns",
     );
     refuses::<DiagonalGaussian>(
         r#"{"n_columns": 2, "means": [0, 1], "variances": [1, -2]}"#,
@@ -58,7 +59,7 @@ fn families_are_checked() {
     );
     refuses::<SphericalGaussian>(
         r#"{"n_columns": 2, "means": [0, 1], "variances": [1, 2]}"#,
-        "2 variances for 1 columns of components",
+        "2 variances for 1 component",
     );
     refuses::<Poisson>(r#"{"n_columns": 1, "rates": [2, -1]}"#, "component 1: rate -1 must be finite and at least 0");
 }
@@ -69,8 +70,8 @@ fn mixtures_are_checked() {
         |weights: &str| format!(r#"{{"weights": {weights}, "components": {{"n_columns": 1, "rates": [2, 1]}}}}"#);
     assert!(serde_json::from_str::<Mixture<Poisson>>(&with("[0.25, 0.75]")).is_ok());
     refuses::<Mixture<Poisson>>(&with("[1, 1]"), "component weights must be at least 0 and sum to 1: their sum is 2");
-    refuses::<Mixture<Poisson>>(&with("[1]"), "1 weights for 2 components");
-    refuses::<Mixture<Poisson>>(&with("[1.5, -0.5]"), "weight 2 is -0.5");
+    refuses::<Mixture<Poisson>>(&with("[1]"), "1 weight for 2 components");
+    refuses::<Mixture<Poisson>>(&with("[1.5, -0.5]"), "sum to 1: the weight of component 1 is -0.5");
     refuses::<Mixture<Poisson>>(&with("[1, null]"), "null");
 }
 
@@ -97,7 +98,7 @@ fn nan_is_refused_in_any_format() {
 
 #[test]
 fn what_describes_columns_is_checked() {
-    refuses::<Normalization>(r#"{"offset": [0, 0], "scale": [1]}"#, "1 scales for 2 columns");
+    refuses::<Normalization>(r#"{"offset": [0, 0], "scale": [1]}"#, "1 scale for 2 columns");
     refuses::<Normalization>(r#"{"offset": [0, 0], "scale": [1, 0]}"#, "column 2: scale 0 is not a positive number");
     let floor = |deviation: &str, centre: &str| {
         format!(
@@ -111,16 +112,17 @@ fn what_describes_columns_is_checked() {
     let earlier = json.replace("smallest_deviation", "least").replace("smallest_rate", "least_rate");
     assert_eq!(serde_json::from_str::<Floor>(&earlier).unwrap(), read);
     refuses::<Floor>(&floor("[-1]", "[0]"), "column 1: smallest deviation -1 is not finite and at least 0");
-    refuses::<Floor>(&floor("[1]", "[0, 0]"), "2 centres for 1 columns");
+    refuses::<Floor>(&floor("[1]", "[0, 0]"), "2 centres for 1 column");
     refuses::<Outline>(r#"{"n_columns": 0, "centres": [], "spreads": []}"#, "no columns");
-    refuses::<Outline>(r#"{"n_columns": 1, "centres": [1, 2], "spreads": [1]}"#, "1 spreads for 2 centres");
+    refuses::<Outline>(r#"{"n_columns": 1, "centres": [1, 2], "spreads": [1]}"#, "1 spread for 2 centres");
 }
 
 #[test]
 fn options_are_checked_and_may_be_left_out() {
     refuses::<Options>(r#"{"tolerance": -1}"#, "tolerance must be a finite number of at least 0, not -1");
     refuses::<Options>(r#"{"restarts": 0}"#, "restarts must be at least 1, not 0");
-    refuses::<Options>(r#"{"algorithm": "em", "guard": true}"#, "guard must be used with the algorithm auto");
+    refuses::<Options>(r#"{"algorithm": "em", "guard": true}"#, "guard requires the algorithm auto, not em");
+    refuses::<Options>(r#"{"toleranse": 1e-3}"#, "unknown field `toleranse`");
     let options: Options = serde_json::from_str(r#"{"algorithm": "sem", "seed": 7}"#).unwrap();
     assert_eq!(options, Options::default().algorithm(mixtura::Algorithm::Sem).seed(7));
     refuses::<Gains>(r#"{"decay": 1.5, "offset": 0}"#, "decay must be a number from 0 to 1, not 1.5");
@@ -140,6 +142,7 @@ fn fits_of_every_family_are_read_as_they_were_written() {
     keeps(&Fitter::<Poisson>::new(7).rounds(20).fit(&Rows::from_slice(&counts, 5).unwrap()).unwrap());
     let source = Source::of(&rows).unwrap();
     keeps(&Floor::of::<FullGaussian>(source.summary(), 1e-9, 1e-3));
+    keeps(&AnyMixture::from(truth.clone()));
     keeps(&Outline::of(&truth.components));
     keeps(rows.clone().normalized().unwrap().normalization().unwrap());
 }

@@ -29,9 +29,14 @@ pub(super) fn far_values(summary: &Summary, rows: &Rows<'_>, columns: &[String],
         talk::warning(&format!(
             "row {}, column {name}: value {value:e} is more than a million times farther from the other values than \
              they are from each other; if it marks a missing value, remove the row",
-            skipped.iter().fold(row, |row, &skipped| row + usize::from(skipped <= row)) + 1
+            row_in_file(row, skipped) + 1
         ));
     }
+}
+
+/// The number in the file of a row that was read, from 0.
+pub(super) fn row_in_file(row: usize, skipped: &[usize]) -> usize {
+    skipped.iter().fold(row, |row, &skipped| row + usize::from(skipped <= row))
 }
 
 /// Reports the events of a fit, one line per kind; components are numbered as in the model file.

@@ -8,10 +8,11 @@ use mixtura::pass::Precision;
 use mixtura::{Algorithm, Kind, Options};
 use mixtura_io::ModelFile;
 
-use crate::arguments::{Format, Init, at_least_one, not_negative};
+use crate::arguments::{Format, Init, at_least_one, not_negative, whole};
 use crate::data::DataArguments;
 use crate::failure::Usage;
 use crate::output;
+use crate::table::counted;
 
 /// Fit a mixture model to data
 #[derive(Debug, Args)]
@@ -54,7 +55,7 @@ pub(crate) struct FitArguments {
     pub(super) family: Option<FamilyName>,
 
     /// Maximum number of rounds
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = whole)]
     pub(super) rounds: u64,
 
     /// Stop when the log-likelihood per row changes by less than this, in nats; 0 = run all rounds
@@ -62,7 +63,7 @@ pub(crate) struct FitArguments {
     pub(super) tolerance: f64,
 
     /// Random seed
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value = "0", value_parser = whole)]
     pub(super) seed: u64,
 
     /// Precision of the densities that SEM draws from; both give the same labels
@@ -97,7 +98,7 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "E", default_value = "1e-9", value_parser = not_negative, help_heading = "Degenerate components")]
     pub(super) regularization: f64,
 
-    /// Constant added to every variance, in the units of the data
+    /// Constant added to every variance, in the squared units of the data
     #[arg(long, value_name = "R", default_value = "0", value_parser = not_negative, help_heading = "Degenerate components")]
     pub(super) ridge: f64,
 
@@ -203,16 +204,16 @@ impl FitArguments {
     pub(super) fn check_companions(&self) -> anyhow::Result<()> {
         let is_standard = |path: &PathBuf| output::is_standard(path);
         if self.trace.as_ref().is_some_and(is_standard) && self.output.as_ref().is_none_or(is_standard) {
-            return Err(
-                Usage("--trace -: standard output is already used for the model; give a file name".into()).into()
-            );
+            return Err(Usage::new("--trace -: standard output is already used for the model; give a file name").into());
         }
         let is_auto = matches!(self.algorithm, AlgorithmName::Auto);
         if self.guard && !is_auto {
-            return Err(Usage("--guard requires --algorithm auto".into()).into());
+            let hint = "leave out --guard, or use --algorithm auto";
+            return Err(Usage::hinted("--guard requires --algorithm auto", hint).into());
         }
         if self.accelerate && !is_auto && !matches!(self.algorithm, AlgorithmName::Em) {
-            return Err(Usage("--accelerate requires --algorithm em or auto".into()).into());
+            let hint = "leave out --accelerate, or use --algorithm em or auto";
+            return Err(Usage::hinted("--accelerate requires --algorithm em or auto", hint).into());
         }
         Ok(())
     }
@@ -221,7 +222,8 @@ impl FitArguments {
     pub(super) fn n_components(&self, start: Option<&ModelFile>) -> anyhow::Result<usize> {
         match (self.n_components, start.map(|file| file.model.n_components())) {
             (Some(asked), Some(given)) if asked != given => {
-                Err(Usage(format!("the initial model has {given} components, but -k is {asked}")).into())
+                let message = format!("the initial model has {}, but -k is {asked}", counted(given, "component"));
+                Err(Usage::hinted(message, "leave out -k").into())
             }
             (asked, given) => Ok(asked.or(given).expect("invariant: one of them was required")),
         }
@@ -234,9 +236,8 @@ impl FitArguments {
             (None, None) => given.unwrap_or(Kind::Full),
             (Some(FamilyName::Poisson), None) => Kind::Poisson,
             (Some(FamilyName::Poisson), Some(_)) => {
-                return Err(
-                    Usage("--covariance applies only to Gaussian components, not to --family poisson".into()).into()
-                );
+                let message = "--covariance applies only to Gaussian components, not to --family poisson";
+                return Err(Usage::hinted(message, "leave out --covariance").into());
             }
             (Some(FamilyName::Gaussian), None) => given.filter(|kind| kind.structure().is_some()).unwrap_or(Kind::Full),
             (_, Some(Covariance::Full)) => Kind::Full,
@@ -245,7 +246,7 @@ impl FitArguments {
             (_, Some(Covariance::Spherical)) => Kind::Spherical,
         };
         if let Some(given) = given.filter(|&given| given != asked) {
-            return Err(Usage(format!("the initial model is {given}, but {asked} was requested")).into());
+            return Err(other_kind(given, asked).into());
         }
         let why_not = match asked {
             Kind::Poisson => "counts scaled to [0, 1] are no longer counts",
@@ -253,8 +254,24 @@ impl FitArguments {
             Kind::Full | Kind::Tied | Kind::Diagonal => return Ok(asked),
         };
         if self.normalize {
-            return Err(Usage(format!("--normalize cannot be used with this family: {why_not}")).into());
+            let message = format!("--normalize cannot be used with this family: {why_not}");
+            return Err(Usage::hinted(message, "leave out --normalize").into());
         }
         Ok(asked)
+    }
+}
+
+/// The initial model is of another family, or has other covariances, than the command line says.
+fn other_kind(given: Kind, asked: Kind) -> Usage {
+    match (given.structure(), asked.structure()) {
+        (Some(given), Some(asked)) => Usage::hinted(
+            format!("the initial model has {given} covariances, but --covariance {asked} was given"),
+            "leave out --covariance",
+        ),
+        (_, structure) => {
+            let option = if structure.is_some() { "a Gaussian family" } else { "--family poisson" };
+            let message = format!("the initial model is of the family {}, but {option} was given", given.family());
+            Usage::hinted(message, "leave out --family and --covariance")
+        }
     }
 }

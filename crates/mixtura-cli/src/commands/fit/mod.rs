@@ -15,7 +15,7 @@ use mixtura::{Algorithm, AnyMixture, Mixture, Rows, Source, Start, with_family};
 use mixtura_io::{Input, ModelFile, Table};
 
 pub(crate) use self::arguments::FitArguments;
-use crate::failure::Usage;
+use crate::failure::{Hinted, Usage, VALUE_HINT};
 use crate::progress::{Plan, Watch};
 use crate::{interrupt, output, talk};
 
@@ -67,7 +67,9 @@ where
     announce::constant_columns(source.summary(), &columns);
     announce::far_values(source.summary(), &rows, &columns, &skipped);
     interrupt::hear();
-    let fit = mixtura::fit(&source, n_components, &start, &options, &watch).with_context(named)?;
+    let fit = mixtura::fit(&source, n_components, &start, &options, &watch)
+        .map_err(|error| with_column_name(error, &columns, &skipped))
+        .with_context(named)?;
     watch.finish();
 
     let mut file = ModelFile::of_fit(&fit, &options, &rows, source.summary())?;
@@ -94,9 +96,9 @@ fn prepare(arguments: &FitArguments, n_components: usize, table: Table) -> anyho
         && labels.values.len() != n_components
     {
         let n_labels = labels.values.len();
-        return Err(
-            Usage(format!("column {} has {n_labels} distinct labels, but -k is {n_components}", labels.name)).into()
-        );
+        let message = format!("column {} has {n_labels} distinct labels, but -k is {n_components}", labels.name);
+        let hint = format!("use -k {n_labels}, or choose another column with --labels");
+        return Err(Usage::hinted(message, hint).into());
     }
     if !arguments.normalize {
         return Ok(table.rows);
@@ -117,4 +119,17 @@ where
         model.components = model.components.mapped(map.offset(), map.scale()).expect(CAN_BE_MAPPED);
     }
     Start::Model(model)
+}
+
+/// The error about a value, with the name of its column and its row in the file, which may have skipped rows.
+fn with_column_name(error: mixtura::Error, columns: &[String], skipped: &[usize]) -> anyhow::Error {
+    match error {
+        mixtura::Error::Value { row, column, value, expected } => {
+            let name = columns.get(column).map_or_else(|| (column + 1).to_string(), |name| format!("{name:?}"));
+            let row = announce::row_in_file(row, skipped) + 1;
+            let message = format!("row {row}, column {name}: value {value} is not {expected}");
+            Hinted { message, hint: VALUE_HINT.into() }.into()
+        }
+        error => error.into(),
+    }
 }

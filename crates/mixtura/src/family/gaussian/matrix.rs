@@ -20,7 +20,7 @@ pub(crate) fn cholesky(matrix: &[f64], n: usize, least: f64) -> Result<Vec<f64>,
     Ok(factor)
 }
 
-/// Sum of products in a fixed order: eight partial sums side by side, which the compiler vectorises.
+/// Sum of products in a fixed order: eight partial sums side by side, which the compiler vectorizes.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     const WIDTH: usize = 8;
     let mut sums = [0.0; WIDTH];

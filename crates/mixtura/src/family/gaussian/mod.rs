@@ -34,7 +34,7 @@ fn n_components(n_columns: usize, means: &[f64]) -> Result<usize, Error> {
         return Err(Error::NoColumns);
     }
     if means.is_empty() || !means.len().is_multiple_of(n_columns) {
-        return Err(Error::Ragged { n_values: means.len(), n_columns });
+        return Err(Error::RaggedComponents { what: "means", n_values: means.len(), n_columns });
     }
     Ok(means.len() / n_columns)
 }

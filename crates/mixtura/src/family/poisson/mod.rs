@@ -62,7 +62,7 @@ impl Poisson {
             return Err(Error::NoColumns);
         }
         if rates.is_empty() || !rates.len().is_multiple_of(n_columns) {
-            return Err(Error::Ragged { n_values: rates.len(), n_columns });
+            return Err(Error::RaggedComponents { what: "rates", n_values: rates.len(), n_columns });
         }
         let components = Self { n_columns, rates };
         components.check()?;
@@ -70,6 +70,9 @@ impl Poisson {
     }
 
     /// The rates of a component: the mean of each column.
+    ///
+    /// # Panics
+    /// If there is no such component.
     pub fn rates(&self, component: usize) -> &[f64] {
         &self.rates[component * self.n_columns..][..self.n_columns]
     }

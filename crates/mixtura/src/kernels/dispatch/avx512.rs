@@ -70,13 +70,13 @@ fn quarters<const WHICH: i32>(x: Eight, y: Eight) -> Eight {
     Eight(call!(_mm512_shuffle_f64x2::<WHICH>(x.0, y.0)))
 }
 
-/// The first number of every quarter, of x and y by turns.
+/// The first number of every quarter, of x and y alternately.
 #[inline(always)]
 fn low(x: Eight, y: Eight) -> Eight {
     Eight(call!(_mm512_unpacklo_pd(x.0, y.0)))
 }
 
-/// The second number of every quarter, of x and y by turns.
+/// The second number of every quarter, of x and y alternately.
 #[inline(always)]
 fn high(x: Eight, y: Eight) -> Eight {
     Eight(call!(_mm512_unpackhi_pd(x.0, y.0)))

@@ -182,7 +182,7 @@ impl InstructionSet {
 /// Makes the stack of the kernel that calls it begin at a cache line.
 ///
 /// For kernels that need more registers than there are: the compiler aligns a stack for the variables
-/// it knows of, not for registers that it puts aside later. Where these then cross a line, or worse a
+/// it knows of, not for registers it spills later. Where these then cross a line, or worse a
 /// page, is luck, and was a third of a draw's time in some builds and none in others.
 #[inline(always)]
 pub(crate) fn align_stack() {
@@ -191,7 +191,7 @@ pub(crate) fn align_stack() {
     std::hint::black_box(&mut Line(0));
 }
 
-/// Keeps the compiler from vectorising the loop around blocks instead of the loop over their lanes.
+/// Keeps the compiler from vectorizing the loop around blocks instead of the loop over their lanes.
 ///
 /// Lanes fill whole vectors already. Where a machine can gather and scatter, the compiler would rather
 /// take one lane of eight blocks at a time, which takes several times as long. Costs no instruction.

@@ -37,7 +37,7 @@ conformance! {
     full: FullGaussian, tied: TiedGaussian, diagonal: DiagonalGaussian, spherical: SphericalGaussian, poisson: Poisson;
     [
         density_matches_the_reference,
-        density_normalises,
+        density_normalizes,
         statistics_are_naive_sums,
         statistics_merge_in_any_grouping,
         weighted_rows_are_repeated_rows,
@@ -123,7 +123,7 @@ fn density_matches_the_reference<F: Subject>() {
     }
 }
 
-fn density_normalises<F: Subject>() {
+fn density_normalizes<F: Subject>() {
     for n_columns in [1, 2] {
         let model = F::example(n_columns, 3);
         let (points, volume) = F::grid(&model);

@@ -13,7 +13,7 @@ pub(super) trait Subject: Family {
     fn example(n_columns: usize, seed: u64) -> Mixture<Self>;
     /// ln p(x | θ_k).
     fn ln_density(&self, component: usize, row: &[f64]) -> f64;
-    /// Weights and components that maximise the likelihood of rows with given memberships.
+    /// Weights and components that maximize the likelihood of rows with given memberships.
     fn maximum(rows: &Rows<'_>, memberships: &[Vec<f64>]) -> Mixture<Self>;
     /// The same mixture with one parameter changed by a fraction of itself.
     fn moved(model: &Mixture<Self>, direction: usize, share: f64) -> Mixture<Self> {

@@ -112,7 +112,7 @@ impl<A: Axes> AxisGaussian<A> {
                 what: "variances",
                 n_found: variances.len(),
                 n_expected,
-                of: "columns of components",
+                of: if A::n_variances(2) == 1 { "components" } else { "columns of all components" },
             });
         }
         let components = Self::of(n_columns, means, variances);
@@ -125,17 +125,26 @@ impl<A: Axes> AxisGaussian<A> {
     }
 
     /// Mean of a component.
+    ///
+    /// # Panics
+    /// If there is no such component.
     pub fn mean(&self, component: usize) -> &[f64] {
         &self.means[component * self.n_columns..][..self.n_columns]
     }
 
     /// Variances of a component: one for each column, or one.
+    ///
+    /// # Panics
+    /// If there is no such component.
     pub fn variances(&self, component: usize) -> &[f64] {
         let n = A::n_variances(self.n_columns);
         &self.variances[component * n..][..n]
     }
 
     /// Variance of a column in a component.
+    ///
+    /// # Panics
+    /// If there is no such component or column.
     pub fn variance(&self, component: usize, column: usize) -> f64 {
         let variances = self.variances(component);
         variances[column.min(variances.len() - 1)]

@@ -74,11 +74,17 @@ impl FullGaussian {
     }
 
     /// Mean of a component.
+    ///
+    /// # Panics
+    /// If there is no such component.
     pub fn mean(&self, component: usize) -> &[f64] {
         &self.means[component * self.n_columns..][..self.n_columns]
     }
 
     /// Covariance matrix of a component, row-major.
+    ///
+    /// # Panics
+    /// If there is no such component.
     pub fn covariance(&self, component: usize) -> &[f64] {
         let n_entries = self.n_columns * self.n_columns;
         &self.covariances[component * n_entries..][..n_entries]

@@ -65,6 +65,9 @@ impl TiedGaussian {
     }
 
     /// Mean of a component.
+    ///
+    /// # Panics
+    /// If there is no such component.
     pub fn mean(&self, component: usize) -> &[f64] {
         &self.means[component * self.n_columns..][..self.n_columns]
     }
