@@ -220,7 +220,8 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.labels_in(&rows, range))
+            let evaluator = self.file.model.evaluator()?;
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| evaluator.labels_in(&rows, range))
         };
         let labels = supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?;
         Ok(labels.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py))
@@ -244,7 +245,8 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            let piece = |range| self.file.model.posteriors_in(&rows, range);
+            let evaluator = self.file.model.evaluator()?;
+            let piece = |range| evaluator.posteriors_in(&rows, range);
             Ok((rows.n_rows(), watch.in_pieces(rows.n_rows(), self.cost_of_row(), piece)?))
         };
         let (n_rows, posteriors) = supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?;
@@ -269,7 +271,8 @@ impl Model {
         let data = data.data(None)?;
         let work = |watch: &Watch<'_>| {
             let rows = data.rows()?;
-            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| self.file.model.ln_densities_in(&rows, range))
+            let evaluator = self.file.model.evaluator()?;
+            watch.in_pieces(rows.n_rows(), self.cost_of_row(), |range| evaluator.ln_densities_in(&rows, range))
         };
         Ok(supervised(py, for_rows(data.n_rows(), n_threads), None, work)?.map_err(refused)?.into_pyarray(py))
     }

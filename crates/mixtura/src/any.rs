@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::Family;
 use crate::{
-    Classified, DiagonalGaussian, Error, FullGaussian, Mixture, Poisson, Rows, Score, SphericalGaussian, TiedGaussian,
+    DiagonalGaussian, Error, Evaluator, FullGaussian, Mixture, Poisson, Rows, Score, SphericalGaussian, TiedGaussian,
 };
 
 /// The list of all families: a variant of [`Kind`] and of [`AnyMixture`] for each.
@@ -166,24 +166,9 @@ impl AnyMixture {
         with_mixture!(self, model => model.components.spreads())
     }
 
-    /// See [`Mixture::labels_in`].
-    pub fn labels_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
-        with_mixture!(self, model => model.labels_in(rows, range))
-    }
-
-    /// See [`Mixture::posteriors_in`].
-    pub fn posteriors_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        with_mixture!(self, model => model.posteriors_in(rows, range))
-    }
-
-    /// See [`Mixture::ln_densities_in`].
-    pub fn ln_densities_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        with_mixture!(self, model => model.ln_densities_in(rows, range))
-    }
-
-    /// See [`Mixture::classify_in`].
-    pub fn classify_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
-        with_mixture!(self, model => model.classify_in(rows, range))
+    /// See [`Mixture::evaluator`].
+    pub fn evaluator(&self) -> Result<Evaluator<'_>, Error> {
+        with_mixture!(self, model => model.evaluator())
     }
 
     /// See [`Mixture::score`].

@@ -133,6 +133,7 @@ pub use family::gaussian::{DiagonalGaussian, FullGaussian, SphericalGaussian, Ti
 pub use family::poisson::Poisson;
 pub use fitter::{Covariance, Diagonal, Fitter, Full, Gmm, Spherical, Tied};
 pub use model::{Classified, Criteria, Mixture, Score};
+pub use pass::Evaluator;
 pub use rows::Rows;
 pub use start::Start;
 pub use sweep::Source;

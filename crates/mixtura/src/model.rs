@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Sampler};
-use crate::pass::{Pass, Wanted, evaluate_rows};
+use crate::pass::{Evaluator, Pass};
 use crate::random::{Address, Choice, Purpose, uniform};
 use crate::sweep::{Engine, Threads, check_rows};
 use crate::{Error, Rows};
@@ -153,17 +153,17 @@ impl<F: Family> Mixture<F> {
 
     /// The most probable component of each row, from 0.
     pub fn labels(&self, rows: &Rows<'_>) -> Result<Vec<u32>, Error> {
-        self.labels_in(rows, 0..rows.n_rows())
+        self.evaluator()?.labels(rows)
     }
 
     /// The posterior of every component for each row: K numbers per row.
     pub fn posteriors(&self, rows: &Rows<'_>) -> Result<Vec<f64>, Error> {
-        self.posteriors_in(rows, 0..rows.n_rows())
+        self.evaluator()?.posteriors(rows)
     }
 
     /// The log-density of each row, in nats.
     pub fn ln_densities(&self, rows: &Rows<'_>) -> Result<Vec<f64>, Error> {
-        self.ln_densities_in(rows, 0..rows.n_rows())
+        self.evaluator()?.ln_densities(rows)
     }
 
     /// For each row, the most probable component, its posterior, and the row's log-density.
@@ -180,32 +180,12 @@ impl<F: Family> Mixture<F> {
     /// # Ok::<(), mixtura::Error>(())
     /// ```
     pub fn classify(&self, rows: &Rows<'_>) -> Result<Vec<Classified>, Error> {
-        self.classify_in(rows, 0..rows.n_rows())
+        self.evaluator()?.classify(rows)
     }
 
-    /// The most probable component of each row in a range, from 0. The range must be one of rows that exist.
-    pub fn labels_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<u32>, Error> {
-        let labels = evaluate_rows(self, rows, range, Wanted::Label)?;
-        Ok(labels.into_iter().map(|label| label as u32).collect())
-    }
-
-    /// The posterior of every component for each row in a range, K numbers per row.
-    pub fn posteriors_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        evaluate_rows(self, rows, range, Wanted::Posterior)
-    }
-
-    /// The log-density in nats of each row in a range.
-    pub fn ln_densities_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<f64>, Error> {
-        evaluate_rows(self, rows, range, Wanted::LnDensity)
-    }
-
-    /// For each row in a range, the most probable component, its posterior, and the row's log-density.
-    pub fn classify_in(&self, rows: &Rows<'_>, range: Range<usize>) -> Result<Vec<Classified>, Error> {
-        let numbers = evaluate_rows(self, rows, range, Wanted::Classification)?;
-        let (each, _) = numbers.as_chunks::<3>();
-        let classified =
-            |&[label, probability, ln_density]: &[f64; 3]| Classified { label: label as u32, probability, ln_density };
-        Ok(each.iter().map(classified).collect())
+    /// Prepares to evaluate rows in several calls.
+    pub fn evaluator(&self) -> Result<Evaluator<'_>, Error> {
+        Evaluator::new(self)
     }
 
     /// Log-likelihood and criteria for all rows, in one pass.

@@ -49,14 +49,14 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
     let file = arguments.data.read_model(&arguments.model)?;
     let kept = Kept::new(&arguments.data, arguments.keep)?;
     let table = kept.data.read_for(&file, None)?;
-    let (model, rows) = (&file.model, &table.rows);
-    let n_components = model.n_components();
+    let (evaluator, rows) = (file.model.evaluator()?, &table.rows);
+    let n_components = file.model.n_components();
     let path = arguments.output.as_deref();
     if arguments.proba {
         let columns = (0..n_components).map(|k| TableColumn::number(format!("p{k}"))).collect();
         let n_at_once = (MOST_POSTERIORS / n_components).clamp(1, BATCH);
         kept.write(&table, path, n_at_once, columns, |range| {
-            let posteriors = model.posteriors_in(rows, range)?;
+            let posteriors = evaluator.posteriors_in(rows, range)?;
             let of = |k: usize| posteriors.iter().skip(k).step_by(n_components).copied().collect();
             Ok((0..n_components).map(|k| Values::Numbers(of(k))).collect())
         })?;
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
         let columns =
             vec![TableColumn::label("label"), TableColumn::number("probability"), TableColumn::number("log_density")];
         kept.write(&table, path, BATCH, columns, |range| {
-            let classified = model.classify_in(rows, range)?;
+            let classified = evaluator.classify_in(rows, range)?;
             Ok(vec![
                 Values::Labels(classified.iter().map(|row| row.label).collect()),
                 Values::Numbers(classified.iter().map(|row| row.probability).collect()),
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> anyhow::Result<ExitCode> {
         })?;
     } else {
         kept.write(&table, path, BATCH, vec![TableColumn::label("label")], |range| {
-            Ok(vec![Values::Labels(model.labels_in(rows, range)?)])
+            Ok(vec![Values::Labels(evaluator.labels_in(rows, range)?)])
         })?;
     }
     Ok(ExitCode::SUCCESS)

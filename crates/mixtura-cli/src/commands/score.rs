@@ -79,8 +79,9 @@ pub(crate) fn run(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
 fn per_row(arguments: &ScoreArguments, file: &ModelFile, kept: &Kept, table: &Table) -> anyhow::Result<()> {
     let tail = with_mixture!(&file.model, model => Tail::of(model, N_DRAWS, 0)?);
     let columns = vec![TableColumn::number("log_density"), TableColumn::number("tail_probability")];
+    let evaluator = file.model.evaluator()?;
     kept.write(table, arguments.output.as_deref(), BATCH, columns, |range| {
-        let densities = file.model.ln_densities_in(&table.rows, range)?;
+        let densities = evaluator.ln_densities_in(&table.rows, range)?;
         let tails = densities.iter().map(|&density| tail.probability(density)).collect();
         Ok(vec![Values::Numbers(densities), Values::Numbers(tails)])
     })

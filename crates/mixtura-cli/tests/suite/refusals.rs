@@ -175,13 +175,16 @@ fn bad_outputs_are_refused_before_any_work() {
     refused(&both, "predict m.json d.csv -o m.json", 2, &["output and input are the same file"]);
 }
 
+/// Files, a command line, the exit code, a part of the message and one of the hint.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, i32, &'a str, &'a str);
+
 #[test]
 fn every_refusal_says_what_to_do() {
     let data = ("d.csv", "x,y\n1,2\n2,3\n4,5\n7,1\n");
     let one_column = ("e.csv", "x\n1\n2\n4\n7\n");
     let model = ("m.json", MODEL);
     let named = MODEL.replacen('{', r#"{"columns":["z"],"#, 1);
-    let cases: [(&[(&str, &str)], &str, i32, &str, &str); 15] = [
+    let cases: [Case<'_>; 15] = [
         (&[], "fit nowhere.csv -k 1", 1, "nowhere.csv", "check the path"),
         (&[data], "predict nowhere.json d.csv", 1, "nowhere.json", "check the path"),
         (&[], "fit . -k 1", 1, ".: is a folder, not a file", "give the path of a file"),

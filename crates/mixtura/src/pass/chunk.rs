@@ -119,7 +119,7 @@ impl<F: Family> Workspace<F> {
 
 /// Blocks whose log-densities are turned into shares at a time: as many as stay in the L1 cache or, if their columns do
 /// not, in the L2 cache.
-fn blocks_at_a_time(n_components: usize, n_columns: usize) -> usize {
+pub(super) fn blocks_at_a_time(n_components: usize, n_columns: usize) -> usize {
     let n = if n_columns > TALL { AT_HAND / n_columns } else { NEAR_AT_HAND / (n_components + n_columns) };
     n.clamp(1, SOFT_BLOCKS)
 }

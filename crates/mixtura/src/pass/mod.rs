@@ -25,7 +25,7 @@ pub use request::Pass;
 pub(crate) use request::centre_of;
 pub use tally::Tally;
 
-pub(crate) use evaluate::{Wanted, evaluate_rows};
+pub use evaluate::Evaluator;
 #[cfg(feature = "internals")]
 pub(crate) use {
     layout::{Layout, Share},

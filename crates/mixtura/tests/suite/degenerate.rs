@@ -42,7 +42,7 @@ fn a_reseeded_component_gets_weight_one_over_k() {
     let options = rounds(1).algorithm(Algorithm::Cem);
     let fit = fit_rows(&rows, 3, &Start::Model(start.clone()), &options).unwrap();
     assert!((fit.model.weights[2] - 1.0 / 3.0).abs() < 1e-15);
-    let labels = start.labels_in(&rows, 0..900).unwrap();
+    let labels = start.labels(&rows).unwrap();
     let share = labels.iter().filter(|&&label| label == 0).count() as f64 / 900.0;
     assert!((fit.model.weights[0] - share * 2.0 / 3.0).abs() < 1e-12);
 }

@@ -26,7 +26,7 @@ fn given_the_labels_the_update_is_the_complete_data_maximum() {
         let initial = started(&rows, 3, &Start::KmeansPlusPlus, 0);
         let (posteriors, _) = reference::posteriors(&rows, &initial);
         let labels = match algorithm {
-            Algorithm::Cem => initial.labels_in(&rows, 0..3000).unwrap().iter().map(|&l| l as usize).collect(),
+            Algorithm::Cem => initial.labels(&rows).unwrap().iter().map(|&l| l as usize).collect(),
             _ => labels(&posteriors, Address { seed, restart: 0, round: 0, purpose: Purpose::Label }),
         };
         let one_hot: Vec<Vec<f64>> =

@@ -14,20 +14,21 @@ use crate::{artificial, em};
 #[test]
 fn rows_after_the_last_are_an_error_not_zeros() {
     let (rows, model) = artificial(100, 2, 3, 51);
+    let evaluator = model.evaluator().unwrap();
     for (start, end) in [(98, 104), (100, 101), (101, 101), (7, 3), (0, usize::MAX)] {
         let expected = Error::NoSuchRows { start, end, n_rows: 100 };
-        assert_eq!(model.labels_in(&rows, start..end).unwrap_err(), expected);
-        assert_eq!(model.posteriors_in(&rows, start..end).unwrap_err(), expected);
-        assert_eq!(model.ln_densities_in(&rows, start..end).unwrap_err(), expected);
-        assert_eq!(model.classify_in(&rows, start..end).unwrap_err(), expected);
+        assert_eq!(evaluator.labels_in(&rows, start..end).unwrap_err(), expected);
+        assert_eq!(evaluator.posteriors_in(&rows, start..end).unwrap_err(), expected);
+        assert_eq!(evaluator.ln_densities_in(&rows, start..end).unwrap_err(), expected);
+        assert_eq!(evaluator.classify_in(&rows, start..end).unwrap_err(), expected);
     }
-    let message = model.labels_in(&rows, 98..104).unwrap_err().to_string();
+    let message = evaluator.labels_in(&rows, 98..104).unwrap_err().to_string();
     assert_eq!(message, "there are no rows 99 to 104 among 100 rows");
-    assert_eq!(model.labels_in(&rows, 98..100).unwrap(), model.labels(&rows).unwrap()[98..]);
-    assert_eq!(model.labels_in(&rows, 100..100).unwrap(), [0; 0]);
+    assert_eq!(evaluator.labels_in(&rows, 98..100).unwrap(), model.labels(&rows).unwrap()[98..]);
+    assert_eq!(evaluator.labels_in(&rows, 100..100).unwrap(), [0; 0]);
     let counts = Rows::from_slice(&[1.0, 2.0], 1).unwrap();
     let model = Mixture::new(vec![1.0], Poisson::new(1, vec![1.0]).unwrap()).unwrap();
-    assert!(matches!(model.labels_in(&counts, 1..3), Err(Error::NoSuchRows { .. })));
+    assert!(matches!(model.evaluator().unwrap().labels_in(&counts, 1..3), Err(Error::NoSuchRows { .. })));
 }
 
 #[test]

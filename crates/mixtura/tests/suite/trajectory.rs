@@ -134,9 +134,9 @@ fn single_precision_rows_are_computed_in_double() {
 fn posteriors_labels_and_densities_match_the_reference() {
     let (rows, model) = artificial(333, 4, 3, 8);
     let (posteriors, likelihood) = reference::posteriors(&rows, &model);
-    let found = model.posteriors_in(&rows, 0..333).unwrap();
-    let labels = model.labels_in(&rows, 0..333).unwrap();
-    let densities = model.ln_densities_in(&rows, 0..333).unwrap();
+    let found = model.posteriors(&rows).unwrap();
+    let labels = model.labels(&rows).unwrap();
+    let densities = model.ln_densities(&rows).unwrap();
     for (n, expected) in posteriors.iter().enumerate() {
         for (k, p) in expected.iter().enumerate() {
             assert!((found[n * 3 + k] - p).abs() < 1e-12);
@@ -152,6 +152,19 @@ fn posteriors_labels_and_densities_match_the_reference() {
     let best: f64 = posteriors.iter().map(|row| row.iter().copied().fold(0.0, f64::max).ln()).sum();
     assert_close(score.icl, score.bic - 2.0 * best, 1e-12, 1.0);
     // A range that starts and ends within blocks gives the same values.
-    assert_eq!(model.ln_densities_in(&rows, 7..45).unwrap(), densities[7..45]);
-    assert_eq!(model.labels_in(&rows, 330..333).unwrap(), labels[330..333]);
+    let evaluator = model.evaluator().unwrap();
+    assert_eq!(evaluator.ln_densities_in(&rows, 7..45).unwrap(), densities[7..45]);
+    assert_eq!(evaluator.labels_in(&rows, 330..333).unwrap(), labels[330..333]);
+}
+
+#[test]
+fn blocks_evaluated_together_match_single_rows() {
+    for n_columns in [1, 5, 60] {
+        let (rows, model) = artificial(700, n_columns, 3, 9);
+        let evaluator = model.evaluator().unwrap();
+        let all = evaluator.posteriors(&rows).unwrap();
+        for row in (0..700).step_by(37) {
+            assert_eq!(evaluator.posteriors_in(&rows, row..row + 1).unwrap(), all[row * 3..][..3], "row {row}");
+        }
+    }
 }

@@ -112,13 +112,13 @@ fn density_matches_the_reference<F: Subject>() {
     for n_columns in [1, 2, 3, 7, 12] {
         let (rows, model) = rows_of::<F>(300, n_columns, 5);
         let (expected, likelihood) = posteriors(&rows, &model);
-        let found = model.posteriors_in(&rows, 0..300).unwrap();
+        let found = model.posteriors(&rows).unwrap();
         for (found, expected) in found.iter().zip(expected.concat()) {
             assert!((found - expected).abs() < 1e-11, "{found} and {expected}");
         }
         let score = model.score(&rows).unwrap();
         assert_close(score.mean_ln_likelihood, likelihood, 1e-12, 1.0);
-        let mean = model.ln_densities_in(&rows, 0..300).unwrap().iter().sum::<f64>() / 300.0;
+        let mean = model.ln_densities(&rows).unwrap().iter().sum::<f64>() / 300.0;
         assert_close(mean, likelihood, 1e-12, 1.0);
     }
 }
@@ -293,7 +293,7 @@ fn sem_update_is_the_complete_data_maximum<F: Subject>() {
         let (rows, model) = rows_of::<F>(2500, 4, 37);
         let (posteriors, _) = posteriors(&rows, &model);
         let labels: Vec<usize> = match algorithm {
-            Algorithm::Cem => model.labels_in(&rows, 0..2500).unwrap().iter().map(|&label| label as usize).collect(),
+            Algorithm::Cem => model.labels(&rows).unwrap().iter().map(|&label| label as usize).collect(),
             _ => labels(&posteriors, Address { seed, restart: 0, round: 0, purpose: Purpose::Label }),
         };
         let one_hot: Vec<Vec<f64>> =

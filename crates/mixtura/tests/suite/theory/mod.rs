@@ -184,7 +184,7 @@ fn demanded_rows_reach_the_requested_accuracy() {
 #[test]
 fn other_families_have_weights_and_means_only() {
     let (rows, model) = artificial(3000, 3, 2, 3);
-    let posteriors_of = |model: &Mixture<DiagonalGaussian>| model.posteriors_in(&rows, 0..3000).unwrap();
+    let posteriors_of = |model: &Mixture<DiagonalGaussian>| model.posteriors(&rows).unwrap();
     let means = model.components.mean(0).iter().chain(model.components.mean(1)).copied().collect::<Vec<_>>();
     let diagonal =
         Mixture::new(vec![0.4, 0.6], DiagonalGaussian::new(3, means.clone(), vec![20.0; 6]).unwrap()).unwrap();
