@@ -97,7 +97,7 @@ impl Chunk {
             FullGaussian::narrow_bound(&prepared).expect("invariant: artificial mixtures suit single precision");
         let mut uniforms = vec![Lanes::all(0.0); N_BLOCKS];
         let address = Address { seed: 1, restart: 0, round: 0, purpose: Purpose::Label };
-        address.uniform_blocks_into(0, &mut uniforms);
+        address.uniform_blocks_into(set, 0, &mut uniforms);
         let pairs: Vec<_> = (0..=n_columns as u32).flat_map(|i| (0..=i).map(move |j| (i, j))).collect();
         let stride = n_columns + 1;
         let wide = |n: usize, value: f64| vec![Lanes::all(value); N_BLOCKS * n];

@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng, TryRng};
 use serde::{Deserialize, Serialize};
 
-use crate::kernels::Lanes;
+use crate::kernels::{InstructionSet, LANES, Lanes, UNIFORM_BLOCKS, UNIFORM_NUMBERS, Uniforms, in_unit_interval};
 
 /// A generator of random numbers for one item; see [`Address::item`].
 #[derive(Debug)]
@@ -73,13 +73,17 @@ pub struct Address {
 
 impl Address {
     /// The address itself is the key of the counter generator.
-    fn generator(&self) -> ChaCha8Rng {
+    fn key(&self) -> [u8; 32] {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
         key[8..16].copy_from_slice(&self.restart.to_le_bytes());
         key[16..24].copy_from_slice(&self.round.to_le_bytes());
         key[24] = self.purpose as u8;
-        ChaCha8Rng::from_seed(key)
+        key
+    }
+
+    fn generator(&self) -> ChaCha8Rng {
+        ChaCha8Rng::from_seed(self.key())
     }
 
     /// A separate generator for item `item`, for any number of draws.
@@ -107,11 +111,22 @@ impl Address {
     }
 
     /// The uniform numbers of consecutive blocks of rows.
-    pub(crate) fn uniform_blocks_into(&self, first_row: u64, out: &mut [Lanes]) {
-        let mut generator = self.generator();
-        generator.set_word_pos(2 * u128::from(first_row));
-        for lane in out.iter_mut().flat_map(|lanes| lanes.iter_mut()) {
-            *lane = in_unit_interval(generator.next_u64());
+    pub(crate) fn uniform_blocks_into(&self, set: InstructionSet, mut first_row: u64, mut out: &mut [Lanes]) {
+        let n_numbers = UNIFORM_NUMBERS as u64;
+        if first_row.is_multiple_of(n_numbers) {
+            let (words, key) = (self.key(), &mut [0; 8]);
+            let (words, _) = words.as_chunks::<4>();
+            key.iter_mut().zip(words).for_each(|(key, &word)| *key = u32::from_le_bytes(word));
+            let (several, rest) = out.as_chunks_mut::<UNIFORM_BLOCKS>();
+            for out in several {
+                set.run(Uniforms { key, first: first_row / n_numbers, out });
+                first_row += (UNIFORM_BLOCKS * LANES) as u64;
+            }
+            out = rest;
+        }
+        for lanes in out {
+            self.uniforms_into(first_row, &mut lanes[..]);
+            first_row += LANES as u64;
         }
     }
 }
@@ -119,11 +134,6 @@ impl Address {
 /// A uniform number in [0, 1) with 53 random bits.
 pub fn uniform(generator: &mut Generator) -> f64 {
     in_unit_interval(generator.next_u64())
-}
-
-/// The number in [0, 1) given by the upper 53 of 64 random bits.
-fn in_unit_interval(bits: u64) -> f64 {
-    (bits >> 11) as f64 * (0.5f64.powi(53))
 }
 
 /// A uniform integer below `n`, without bias.

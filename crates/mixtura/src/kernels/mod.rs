@@ -22,6 +22,7 @@ mod products;
 mod steep;
 mod tiles;
 mod triangles;
+mod uniforms;
 mod vector;
 mod whiten;
 
@@ -42,5 +43,6 @@ pub(crate) use products::{Products, Scale, TotalWeights};
 pub(crate) use steep::{SteepRow, SubtractSteep};
 pub(crate) use tiles::{OuterProduct, OuterProducts};
 pub(crate) use triangles::{BadPivot, Cholesky, InvertLower};
+pub(crate) use uniforms::{UNIFORM_BLOCKS, UNIFORM_NUMBERS, Uniforms, in_unit_interval};
 pub(crate) use vector::{TwoFours, Vector};
 pub(crate) use whiten::{Whiten, WhitenNear};

@@ -175,7 +175,7 @@ impl<F: Family> Workspace<F> {
         let Self { group, finder, narrow, drawn, .. } = self;
         let (pass, hints, n_blocks) = (at.pass, at.chunk.hints(), group.n_blocks());
         let first_row = group.first_row();
-        address.uniform_blocks_into(at.chunk.row_number(first_row), &mut drawn.uniforms[..n_blocks]);
+        address.uniform_blocks_into(pass.set, at.chunk.row_number(first_row), &mut drawn.uniforms[..n_blocks]);
         let draw = |drawn: &mut Drawn, found: &Found<'_>| {
             found.place.put(&found.evidence.log2_density, &mut drawn.densities);
             let uniform = &found.place.take(&drawn.uniforms);
@@ -289,8 +289,8 @@ impl<F: Family> Workspace<F> {
         let weights = self.group.weights();
         let unit_weights = at.chunk.rows().weights().is_none();
         // Weights are 0 past the last row, and may be 0 for weighted rows.
-        let whole = if unit_weights { (n_blocks - 1) * LANES } else { 0 };
-        for (label, weight) in labels.iter_mut().zip(flat(weights)).skip(whole) {
+        let n_whole = if unit_weights { n_blocks - 1 } else { 0 };
+        for (label, weight) in labels[n_whole * LANES..].iter_mut().zip(flat(&weights[n_whole..])) {
             *label = if weight > 0.0 { *label } else { NO_LABEL };
         }
         let rows = (0u32..).zip(&*labels);

@@ -56,6 +56,7 @@ impl Group {
     }
 
     /// Requests another part of what lies a few blocks ahead of this one.
+    #[inline]
     pub(super) fn prefetch(&self, loader: &Loader<'_>, block: usize, part: usize) {
         loader.prefetch(self.first + block + BLOCKS_AHEAD + COLUMNS_AHEAD / self.stride, part);
     }

@@ -36,20 +36,28 @@ impl<'a> Loader<'a> {
     }
 
     /// Prefetches one of the [`PARTS`] of a block that will be loaded soon, if it exists.
+    #[inline]
     pub(crate) fn prefetch(&self, block: usize, part: usize) {
+        if part >= self.n_parts() {
+            return;
+        }
         match &self.rows.values {
             Values::F64(storage) => self.prefetch_stored(storage, block, part),
             Values::F32(storage) => self.prefetch_stored(storage, block, part),
         }
     }
 
+    /// A small block is requested at once: its parts would cost more than they save.
+    fn n_parts(&self) -> usize {
+        if self.offset.len() < 2 * PARTS { 1 } else { PARTS }
+    }
+
     fn prefetch_stored<T: Scalar>(&self, storage: &Storage<'_, T>, block: usize, part: usize) {
         let (n_columns, first) = (self.offset.len(), block * LANES);
-        // A small block is requested at once: its parts would cost more than they save.
-        let n_parts = if n_columns < 2 * PARTS { 1 } else { PARTS };
-        if part >= n_parts || first + LANES > self.rows.n_rows {
+        if first + LANES > self.rows.n_rows {
             return;
         }
+        let n_parts = self.n_parts();
         let columns = part * n_columns / n_parts..(part + 1) * n_columns / n_parts;
         match storage {
             Storage::RowMajor(values) | Storage::Blocked(values) => {
