@@ -15,12 +15,18 @@ Array = NDArray[Any]
 _FLOATS = [np.float64, np.float32]
 
 
-def rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> Array:
+def rows(estimator: Any, X: Any, *, reset: bool, least: int = 1, finite: bool = True) -> Array:
     """Returns a C-contiguous matrix in double or single precision, without copying if `X` already is one.
 
-    The column names of tables become `feature_names_in_`. Tables are copied once, column by column.
+    The column names of tables become `feature_names_in_`. Tables are copied once, column by column. Unless `finite` is
+    true, the values are not checked.
     """
-    options: dict[str, Any] = {"dtype": _FLOATS, "order": "C", "ensure_min_samples": least}
+    options: dict[str, Any] = {
+        "dtype": _FLOATS,
+        "order": "C",
+        "ensure_min_samples": least,
+        "ensure_all_finite": finite,
+    }
     if _is_columnar(X):
         # Names and number of columns are checked on the table, values on the matrix.
         validate_data(estimator, X, reset=reset, skip_check_array=True)

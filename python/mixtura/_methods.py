@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from . import _data
 from ._mixtura import Model, Summary
@@ -71,6 +71,19 @@ class ModelMethods:
         check_is_fitted(self)
         return _data.rows(self, X, reset=False)
 
+    def _ask(self, X: Any, method: str) -> tuple[Array, Any]:
+        """Returns the answer of the model's method for every row, and the type of the rows.
+
+        The compiled code checks that values are finite, so scikit-learn reads them only to name the reason.
+        """
+        check_is_fitted(self)
+        rows = _data.rows(self, X, reset=False, finite=False)
+        try:
+            return getattr(self._model(), method)(rows, self.n_threads), rows.dtype
+        except ValueError:
+            assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
+            raise
+
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Returns the most probable component of each row.
 
@@ -83,8 +96,7 @@ class ModelMethods:
         -------
         array of shape (n_samples,)
         """
-        rows = self._rows(X)
-        return self._model().predict(rows, self.n_threads)
+        return self._ask(X, "predict")[0]
 
     def predict_proba(self, X: Any) -> Array:
         """Returns the posterior probability of every component for each row.
@@ -98,8 +110,8 @@ class ModelMethods:
         -------
         array of shape (n_samples, n_components)
         """
-        rows = self._rows(X)
-        return self._model().predict_proba(rows, self.n_threads).astype(rows.dtype, copy=False)
+        probabilities, kind = self._ask(X, "predict_proba")
+        return probabilities.astype(kind, copy=False)
 
     def _ln_weight(self) -> float:
         """Returns the logarithm of the sum of the weights, which is 0 unless they were set by hand."""
@@ -117,9 +129,8 @@ class ModelMethods:
         -------
         array of shape (n_samples,)
         """
-        rows = self._rows(X)
-        scores = self._model().score_samples(rows, self.n_threads) + self._ln_weight()
-        return scores.astype(rows.dtype, copy=False)
+        scores, kind = self._ask(X, "score_samples")
+        return (scores + self._ln_weight()).astype(kind, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Returns the mean log-likelihood of the rows, in nats per row.
