@@ -199,9 +199,15 @@ def interleave(entries, peak):
 
 
 def verify(entries, given, settings):
-    """The judge's likelihood of each EM contestant and its difference from mixtura's after the same number of rounds."""
+    """The judge's likelihood of each EM contestant and its difference from mixtura's after the same number of rounds.
+
+    Nothing to judge where covariances are singular but for mixtura's floor: rounding their entries to
+    doubles moves the likelihood by some hundredths of a nat per row, and only mixtura fits them.
+    """
     checks = {}
     measured = [entry for entry in entries if not entry.skipped]
+    if given.shape.is_singular:
+        return same_draws(measured)
     comparable = [entry for entry in measured if entry.contestant.algorithm == "em" and entry.contestant.takes_start]
     own = next((entry for entry in comparable if isinstance(entry.runner, Mixtura)), None)
     if own is None:
