@@ -43,6 +43,7 @@ impl PlanItems {
             regularization: self.regularization,
             confidence: self.confidence,
             equal_within: self.equal_within,
+            auto: false,
         })
     }
 }

@@ -5,8 +5,10 @@
 //! theoretical bounds. It produces tables, files and an HTML report. [`evaluation`] uses it to repeat Section 3 of
 //! the paper: its data sets, experiments and figures, and a comparison of the findings.
 
+mod build;
 pub mod comparison;
 pub mod evaluation;
 mod quantiles;
 
+pub use build::Build;
 pub use quantiles::Quantiles;

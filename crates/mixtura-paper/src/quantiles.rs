@@ -1,4 +1,4 @@
-//! The five-number summary: extremes, quartiles, median.
+//! The five-number summary: extremes, quartiles, median; and numbers with two digits.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,27 @@ impl Quantiles {
             median: -self.median,
             upper_quartile: -self.lower_quartile,
             maximum: -self.minimum,
+        }
+    }
+}
+
+/// A number with two digits.
+pub(crate) fn short(x: f64) -> String {
+    if x == 0.0 {
+        return "0".into();
+    }
+    let decimals = (1.0 - x.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    format!("{x:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_two_digits() {
+        for (x, text) in [(0.0, "0"), (0.001_49, "0.0015"), (1.26, "1.3"), (34.0, "34")] {
+            assert_eq!(short(x), text);
         }
     }
 }

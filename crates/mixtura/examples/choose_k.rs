@@ -1,4 +1,4 @@
-//! Chooses the number of components by BIC: `cargo run --example choose_k`.
+//! Chooses the number of components by BIC: `cargo run -p mixtura --example choose_k`.
 
 use mixtura::generate::Artificial;
 use mixtura::{Gmm, Rows};

@@ -1,4 +1,4 @@
-//! Starts a fit from a given model, and from labels: `cargo run --example given_start`.
+//! Starts a fit from a given model, and from labels: `cargo run -p mixtura --example given_start`.
 
 use mixtura::generate::Artificial;
 use mixtura::{Algorithm, FullGaussian, Gmm, Mixture, Rows, Start};

@@ -1,4 +1,4 @@
-//! Finds rows that a mixture makes improbable: `cargo run --example outliers`.
+//! Finds rows that a mixture makes improbable: `cargo run -p mixtura --example outliers`.
 
 use mixtura::generate::Artificial;
 use mixtura::{Gmm, Rows, Tail};

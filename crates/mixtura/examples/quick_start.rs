@@ -1,4 +1,4 @@
-//! Fits a Gaussian mixture and asks it about new rows: `cargo run --example quick_start`.
+//! Fits a Gaussian mixture and asks it about new rows: `cargo run -p mixtura --example quick_start`.
 
 use mixtura::{FullGaussian, Gmm, Mixture, Rows};
 

@@ -1,4 +1,4 @@
-//! Times rounds on artificial shapes: `cargo run --release --example rounds -- em 1000000 10 10`.
+//! Times rounds on artificial shapes: `cargo run --release -p mixtura --example rounds -- em 1000000 10 10`.
 //!
 //! `bounds` times the computation of the quantities in the theorems, `both` runs EM and SEM. Prints nanoseconds per
 //! row, component and round (best of all rounds) and the likelihood. With `marks` as the last argument, reports on

@@ -1,4 +1,4 @@
-//! Scores batches of rows as they arrive, and learns from them: `cargo run --example streaming`.
+//! Scores batches of rows as they arrive, and learns from them: `cargo run -p mixtura --example streaming`.
 //!
 //! Only one batch is in memory at a time. Each is scored with the model of the batches before it, so the scores are
 //! those of unseen rows.

@@ -157,7 +157,7 @@ fn to_table<F: Family>(report: &BoundsReport<F>) -> String {
         "Weights (Theorem 1; {how_sure})\n\n{}\n\
          Means, Euclidean distance (Theorem 2; all {} hold with probability {};\n\
          Γ is the largest possible distance with columns scaled to [0, 1])\n\n{}\n\
-         With this number of rows, components of weight {} or more have λ_w ≤ 1/2.\n",
+         With this number of rows, components of weight {} or more have λ_w ≤ 1/2 (λ_w is the bound divided by the weight).\n",
         weights.to_text(),
         proximity.n_components(),
         BoundsReport::<F>::PAPER_CONFIDENCE,

@@ -144,6 +144,7 @@ impl CompareArguments {
             regularization: self.regularization,
             confidence: self.confidence,
             equal_within: self.equal_within,
+            auto: false,
         }
     }
 
@@ -177,14 +178,18 @@ impl CompareArguments {
 
 /// The summary as text for the terminal.
 pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
-    let mut starts = Aligned::new(["start", "EM", "SEM median", "median − EM", "SEM is"]);
+    let mut starts =
+        Aligned::new(["start", "EM", "SEM median", "median − EM", "SEM is", "runs better", "equal", "worse"]);
     for (at, start) in summary.starts.iter().enumerate() {
         starts.row([
             (at + 1).to_string(),
             format!("{:.6}", start.em),
             format!("{:.6}", start.sem.median),
             format!("{:+.6}", start.sem.median - start.em),
-            format!("{:?}", start.outcome).to_lowercase(),
+            start.outcome.word().into(),
+            start.runs.better.to_string(),
+            start.runs.equal.to_string(),
+            start.runs.worse.to_string(),
         ]);
     }
     let mut differences = Aligned::new(["largest difference", "weight", "mean", "of Γ", "covariance", "of Γ"]);
@@ -201,29 +206,47 @@ pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
         }
     }
     let time = &summary.time;
-    let mut times = Aligned::new(["round of", "ms", "multiplications"]);
-    times.row(["EM".into(), format!("{:.3}", 1e3 * time.em_seconds), format!("{:.2e}", time.em_multiplications)]);
-    times.row(["SEM".into(), format!("{:.3}", 1e3 * time.sem_seconds), format!("{:.2e}", time.sem_multiplications)]);
-    times.row(["EM ÷ SEM".into(), format!("{:.2}", time.speedup), "2".into()]);
+    let (em, sem) = (&time.em_operations, &time.sem_operations);
+    let mut times = Aligned::new(["round of", "ms", "paper's count", "multiply-adds"]);
+    for (name, seconds, count) in [("EM", time.em_seconds, em), ("SEM", time.sem_seconds, sem)] {
+        let counts = [count.paper, count.total()].map(|count| format!("{count:.2e}"));
+        let [paper, total] = counts;
+        times.row([name.into(), format!("{:.3}", 1e3 * seconds), paper, total]);
+    }
+    times.row([
+        "EM ÷ SEM".into(),
+        format!("{:.2}", time.speedup),
+        format!("{:.2}", em.paper / sem.paper),
+        format!("{:.2}", em.total() / sem.total()),
+    ]);
     let plan = &comparison.plan;
     let bounds = summary.bounds.as_ref().map_or(String::new(), |bounds| {
-        if bounds.statements == 0 {
+        let all = bounds.all;
+        if all.statements == 0 {
             return "Single updates: no component was heavy enough for the theorems to apply.\n\n".into();
         }
-        let share = |n: u64| 100.0 * n as f64 / bounds.statements as f64;
+        let share = |n: u64| 100.0 * n as f64 / all.statements as f64;
+        let usable = bounds.starts.iter().map(|start| start.largest_usable).fold(0.0, f64::max);
+        let void: usize = bounds.starts.iter().map(|start| start.void).sum();
+        let void = if void == 0 {
+            String::new()
+        } else {
+            format!(" ({} of components too light for the theorems left out)", counted(void, "void bound"))
+        };
         format!(
             "Single updates: {:.2} % of {} differences from EM's update were within the theoretical bounds,\n\
-             {:.1} % within one typical deviation, {:.1} % within two. Bounds on means: up to {:.4} % of Γ.\n\n",
-            share(bounds.held),
-            bounds.statements,
-            share(bounds.within_one),
-            share(bounds.within_two),
-            100.0 * bounds.largest_mean_bound / summary.gamma_mean
+             {:.1} % within one typical deviation, {:.1} % within two. Bounds on means: up to {:.4} % of Γ{void}.\n\n",
+            share(all.held),
+            all.statements,
+            share(all.within_one),
+            share(all.within_two),
+            100.0 * usable / summary.gamma_mean
         )
     });
     format!(
-        "Final log-likelihood, nats per row ({} from each start, {})\n\n{}\n{}\n\
-         Median time per round, {}, and number of multiplications as counted in the paper\n\n{}\n{bounds}\
+        "Log-likelihood of the last models, nats per row ({} from each start, {})\n\n{}\n{}\n\
+         Matched: each component of EM with its partner in the assignment of smallest total distance.\n\n\
+         Median time per round, {}; multiplications as counted in the paper, multiply-adds as computed\n\n{}\n{bounds}\
          {}\n\n{}\n",
         counted(plan.runs as usize, "run"),
         counted(plan.rounds as usize, "round"),

@@ -37,6 +37,7 @@ pub(crate) fn run(asked: Option<&Path>) -> anyhow::Result<ExitCode> {
             "{data}; log-likelihood of the true model: −{:.6} nats per row",
             -truth.score(&rows)?.mean_ln_likelihood
         ),
+        name: "generated data".into(),
         units: "data units".into(),
         footer: format!("mixtura {}\nmixtura", env!("CARGO_PKG_VERSION")),
     };

@@ -8,21 +8,24 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use mixtura::Rows;
 use mixtura_io::{Input, OutputFolder, ReadOptions};
+use mixtura_paper::Build;
 use mixtura_paper::comparison::{StartDigest, Summary};
 use mixtura_paper::evaluation::{
-    DataSet, Evaluated, Finding, Origin, SETS, Scale, Shelf, Specimen, artificial_rows, experiment, findings, page,
-    projection, specimen, specimen_plans,
+    Claim, DataSet, Ellipses, Evaluated, Evaluation, Origin, SETS, Scale, Shelf, artificial_mixture, artificial_rows,
+    claims, experiment, page, projection, specimen, specimen_plans, speedup, speedup_plans,
 };
 use serde_json::json;
 
 use crate::failure::Hinted;
 use crate::progress::Countdown;
+use crate::table::counted;
 use crate::{interrupt, output, talk};
 
 /// Repeat the paper's evaluation: its data sets, its three experiments and every figure
 ///
-/// Writes a self-contained HTML report that compares the findings with the paper's, and the figures as SVG. Finished
-/// parts are kept in the output folder: after an interruption, run the same command again to continue.
+/// Writes a self-contained HTML report with a conclusion for each claim of the paper, and the figures as SVG, also in
+/// the layout of the paper and at the width of a printed column. Finished starts are kept in the output folder: after an
+/// interruption, run the same command again to continue. Times are measured anew by every run, in its last part.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  mixtura paper --output evaluation\n  \
     mixtura paper --scale full --only artificial-1e4 --output evaluation")]
@@ -31,7 +34,8 @@ pub(crate) struct PaperArguments {
     #[arg(long, value_enum, default_value_t = ScaleName::Quick)]
     scale: ScaleName,
 
-    /// Run only this data set, or only `specimens`; may be repeated [default: all]
+    /// Run only this data set, only `specimens` (other artificial mixtures) or only `speedups`; may be repeated
+    /// [default: all]
     #[arg(long, value_name = "NAME", value_parser = names())]
     only: Vec<String>,
 
@@ -53,11 +57,12 @@ enum ScaleName {
 }
 
 const SPECIMENS: &str = "specimens";
+const SPEEDUPS: &str = "speedups";
 const INDEX: &str = "index.html";
 const FINDINGS: &str = "findings.json";
 
 fn names() -> clap::builder::PossibleValuesParser {
-    SETS.iter().map(|set| set.name).chain([SPECIMENS]).collect::<Vec<_>>().into()
+    SETS.iter().map(|set| set.name).chain([SPECIMENS, SPEEDUPS]).collect::<Vec<_>>().into()
 }
 
 /// Runs the subcommand.
@@ -73,14 +78,13 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("{}: cannot create folder", arguments.output.display()))?;
     interrupt::hear();
     let is_wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
-    let mut missing = Vec::new();
-    let mut evaluated = Vec::new();
+    let (mut missing, mut sets) = (Vec::new(), Vec::new());
     for set in SETS.iter().filter(|set| is_wanted(set.name)) {
         if interrupt::is_wanted() {
             break;
         }
         match rows_of(set, &arguments.data)? {
-            Some(rows) => evaluated.extend(evaluate(arguments, set, &rows, scale)?),
+            Some(rows) => sets.extend(evaluate(arguments, set, &rows, scale)?),
             None => missing.push(format!(
                 "{} is missing: no {}.parquet in {}",
                 set.title,
@@ -89,16 +93,28 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
             )),
         }
     }
-    let specimens = if is_wanted(SPECIMENS) { specimens(scale)? } else { Vec::new() };
-    if evaluated.is_empty() && specimens.is_empty() && !missing.is_empty() {
+    let specimens = if is_wanted(SPECIMENS) {
+        each("artificial mixture", &specimen_plans(scale), |plan, watcher| Ok(specimen(plan, watcher)?))?
+    } else {
+        Vec::new()
+    };
+    let speedups = if is_wanted(SPEEDUPS) {
+        each("timing shape", &speedup_plans(scale), |plan, watcher| Ok(speedup(plan, watcher)?))?
+    } else {
+        Vec::new()
+    };
+    let evaluation = Evaluation { scale, sets, specimens, speedups, missing };
+    let has_nothing = evaluation.sets.is_empty() && evaluation.specimens.is_empty() && evaluation.speedups.is_empty();
+    let missing = &evaluation.missing;
+    if has_nothing && !missing.is_empty() {
         let hint = "run data/get to download the real data sets, or pass their folder with --data".into();
         return Err(Hinted { message: missing.join("\n"), hint }.into());
     }
     let interrupted = interrupt::is_wanted();
     // Finished starts are kept; a report with fewer results must not replace one with more.
     let has_page = arguments.output.join(INDEX).exists();
-    if !interrupted || (!has_page && !evaluated.is_empty()) {
-        write(arguments, scale, &evaluated, &specimens, &missing)?;
+    if !interrupted || (!has_page && !has_nothing) {
+        write(arguments, &evaluation)?;
     }
     if interrupted {
         let kept = if has_page { "; the existing report was not changed" } else { "" };
@@ -113,8 +129,8 @@ pub(crate) fn run(arguments: &PaperArguments) -> anyhow::Result<ExitCode> {
 
 /// The rows of a data set, scaled to [0, 1] if they are real data; `None` if the file does not exist.
 fn rows_of(set: &DataSet, folder: &Path) -> anyhow::Result<Option<Rows<'static>>> {
-    if let Origin::Artificial { n_rows } = set.origin {
-        return Ok(Some(artificial_rows(n_rows)?));
+    if let Origin::Artificial { n_rows, balance } = set.origin {
+        return Ok(Some(artificial_rows(n_rows, balance)?));
     }
     let Some(path) = file_of(set, folder).filter(|path| path.exists()) else { return Ok(None) };
     let table = mixtura_io::read(&Input::Path(path), &ReadOptions::default())?;
@@ -132,8 +148,10 @@ fn file_of(set: &DataSet, folder: &Path) -> Option<PathBuf> {
 /// Stores finished starts as files.
 struct Folder {
     path: PathBuf,
-    /// The plan of the stored starts; starts of another plan are ignored.
+    /// The plan of the stored starts.
     plan: serde_json::Value,
+    /// The build and the machine. Starts of another plan, build or class of machine are not mixed in.
+    build: Build,
 }
 
 impl Folder {
@@ -146,7 +164,9 @@ impl Shelf for Folder {
     fn take(&self, _set: &DataSet, start: u64) -> Option<StartDigest> {
         let text = fs::read_to_string(self.file(start)).ok()?;
         let mut kept: serde_json::Value = serde_json::from_str(&text).ok()?;
-        (kept["plan"] == self.plan).then(|| serde_json::from_value(kept["start"].take()).ok()).flatten()
+        let build: Build = serde_json::from_value(kept["build"].take()).ok()?;
+        let is_ours = kept["plan"] == self.plan && build == self.build;
+        is_ours.then(|| serde_json::from_value(kept["start"].take()).ok()).flatten()
     }
 
     fn put(
@@ -155,7 +175,7 @@ impl Shelf for Folder {
         start: u64,
         digest: &StartDigest,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let text = serde_json::to_string(&json!({"plan": self.plan, "start": digest}))?;
+        let text = serde_json::to_string(&json!({"plan": self.plan, "build": self.build, "start": digest}))?;
         Ok(mixtura_io::write_file(&self.file(start), text.as_bytes())?)
     }
 }
@@ -169,76 +189,101 @@ fn evaluate(
     let plan = scale.plan(set, rows.n_rows(), rows.n_columns());
     let path = arguments.output.join("starts").join(set.name);
     fs::create_dir_all(&path)?;
-    let folder = Folder { path, plan: json!({"mixtura": env!("CARGO_PKG_VERSION"), "plan": plan}) };
+    // As it reads back, so that it can be compared.
+    let kept_plan = serde_json::from_str(&serde_json::to_string(&plan)?)?;
+    let folder = Folder { path, plan: kept_plan, build: Build::here() };
+    let foreign = (0..plan.starts).filter(|&start| folder.file(start).exists() && folder.take(set, start).is_none());
+    let n_foreign = foreign.count();
+    if n_foreign > 0 {
+        talk::notice(&format!(
+            "{}: {} of another plan, build or machine: run again",
+            set.title,
+            counted(n_foreign, "kept start")
+        ));
+    }
     let countdown = Countdown::new(set.title);
     let comparison =
         experiment(set, rows, &plan, &folder, &countdown).map_err(|error| anyhow!("{}: {error}", set.title))?;
     countdown.finish();
     let Some(comparison) = comparison else { return Ok(None) };
     let title = format!("Random projection: {}", set.title);
-    let projection = projection("projection", &title, rows, &comparison.starts[0].em_model)?;
+    let fitted = &comparison.starts[0].em_model;
+    let projection = if let Origin::Artificial { balance, .. } = set.origin {
+        let truth = artificial_mixture(balance)?;
+        let outlined = Some((fitted, "EM, start 1"));
+        projection("projection", &title, rows, Ellipses { shaded: &truth, name: "true components", outlined })?
+    } else {
+        let ellipses = Ellipses { shaded: fitted, name: "components of EM, start 1", outlined: None };
+        projection("projection", &title, rows, ellipses)?
+    };
     let summary = Summary::of(&comparison);
     Ok(Some(Evaluated { set: *set, comparison, summary, projection }))
 }
 
-fn specimens(scale: Scale) -> anyhow::Result<Vec<Specimen>> {
-    let plans = specimen_plans(scale);
+/// Runs each plan in turn, until interrupted.
+fn each<P, T>(
+    what: &str,
+    plans: &[P],
+    run: impl Fn(&P, &Countdown) -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<Vec<T>> {
     let mut found = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
         if interrupt::is_wanted() {
             break;
         }
-        let countdown = Countdown::new(&format!("artificial mixture {}/{}", number + 1, plans.len()));
-        found.extend(specimen(plan, &countdown)?);
+        let countdown = Countdown::new(&format!("{what} {}/{}", number + 1, plans.len()));
+        found.extend(run(plan, &countdown)?);
         countdown.finish();
     }
     Ok(found)
 }
 
-fn write(
-    arguments: &PaperArguments,
-    scale: Scale,
-    evaluated: &[Evaluated],
-    specimens: &[Specimen],
-    missing: &[String],
-) -> anyhow::Result<()> {
-    let findings = findings(evaluated, specimens);
+fn write(arguments: &PaperArguments, evaluation: &Evaluation) -> anyhow::Result<()> {
+    let Evaluation { scale, sets, specimens, speedups, missing } = evaluation;
+    let claims = claims(evaluation);
+    let build = Build::here();
     let mut folder = OutputFolder::create(&arguments.output)?;
-    let footer = format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), command(arguments));
-    let page = page(evaluated, specimens, &findings, missing, footer);
+    let footer =
+        format!("mixtura {} (engine {}), {}\n{}", build.mixtura, build.engine, build.machine, command(arguments));
+    let page = page(evaluation, &claims, footer);
     for figure in page.figures() {
         folder.add(Path::new("figures").join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
     }
-    let sets: Vec<serde_json::Value> = evaluated
+    for sheet in page.sheets() {
+        folder.add(Path::new("figures").join(format!("{}.svg", sheet.name)), sheet.to_svg().as_bytes())?;
+        folder.add(Path::new("print").join(format!("{}.svg", sheet.name)), sheet.to_column_svg().as_bytes())?;
+    }
+    let sets: Vec<serde_json::Value> = sets
         .iter()
-        .map(|set| json!({"name": set.set.name, "plan": set.comparison.plan, "threads": set.comparison.n_threads, "summary": set.summary}))
+        .map(|set| json!({"name": set.set.name, "plan": set.comparison.plan, "threads": set.comparison.n_threads, "timing": set.comparison.timing, "summary": set.summary}))
         .collect();
     let all = json!({
         "format": "mixtura-paper",
-        "version": 1,
-        "mixtura": env!("CARGO_PKG_VERSION"),
+        "version": 2,
+        "build": build,
         "command": command(arguments),
         "scale": scale,
         "missing": missing,
-        "findings": findings,
+        "claims": claims,
         "sets": sets,
         "specimens": specimens,
+        "speedups": speedups,
     });
     folder.add(Path::new(FINDINGS), format!("{}\n", serde_json::to_string_pretty(&all)?).as_bytes())?;
     folder.add(Path::new(INDEX), page.to_html().as_bytes())?;
     folder.commit()?;
-    output::text(None, &format!("{}\n{}\n", to_text(&findings), page.verdict))?;
+    output::text(None, &format!("{}\n{}\n", to_text(&claims), page.verdict))?;
     talk::notice(&format!("wrote {}", arguments.output.join(INDEX).display()));
     Ok(())
 }
 
-/// The findings as text, one paragraph each.
-fn to_text(findings: &[Finding]) -> String {
-    let paragraph = |Finding { what, paper, ours, agrees, sentence }: &Finding| {
-        let mark = if *agrees { "agrees " } else { "differs" };
-        format!("{mark}  {what}\n         paper: {paper}\n         here:  {ours}\n         {sentence}\n\n")
+/// The claims as text, one paragraph each.
+fn to_text(claims: &[Claim]) -> String {
+    let paragraph = |Claim { claim, about, paper, here, verdict, because }: &Claim| {
+        let because = if because.is_empty() { String::new() } else { format!("  {because}\n") };
+        format!("{}: {claim} ({about})\n  paper: {paper}\n  here:  {here}\n{because}\n", verdict.words())
     };
-    findings.iter().map(paragraph).collect::<Vec<_>>().concat()
+    claims.iter().map(paragraph).collect::<Vec<_>>().concat()
 }
 
 /// The command line that repeats this evaluation.

@@ -35,8 +35,12 @@ fn every_curve_is_written_and_the_summary_agrees_with_them() {
     assert_eq!(rows.len(), 2 * 7);
     assert!(rows.iter().all(|row| row[3..].is_sorted()));
     // EM's result is its last model.
-    let last = rows.iter().find(|row| row[0] == 1.0 && row[1] == 6.0).unwrap();
+    let last = rows.iter().find(|row| row[0] == 2.0 && row[1] == 6.0).unwrap();
     assert_eq!(summary["starts"][1]["em"].as_f64(), Some(last[2]));
+    // SEM's is the median of its last models, and every run is counted.
+    assert_eq!(summary["starts"][1]["sem"]["median"].as_f64(), Some(last[5]));
+    let n: u64 = ["better", "equal", "worse"].iter().map(|outcome| outcomes["runs"][outcome].as_u64().unwrap()).sum();
+    assert_eq!(n, 6);
 
     let (_, runs) = csv(&out, "runs.csv");
     assert_eq!(runs.len(), 2 * (1 + 3) * 7);

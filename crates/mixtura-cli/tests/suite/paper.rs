@@ -10,7 +10,13 @@ const SMALL: &str = "paper --only artificial-1e4 --output out";
 fn the_small_artificial_set_is_evaluated_and_kept() {
     let folder = folder();
     let first = succeed(folder.path(), SMALL);
-    assert!(first.stdout.contains("bound on the distance of the means"), "{}", first.stdout);
+    // Every claim is listed; those about other data are not tested.
+    assert!(
+        first.stdout.contains("not tested: The largest bound on the distance of means is at most … (ALOI"),
+        "{}",
+        first.stdout
+    );
+    assert!(first.stdout.contains("in a quick run."), "{}", first.stdout);
     let out = folder.path().join("out");
     let found = json(&fs::read_to_string(out.join("findings.json")).unwrap());
     assert_eq!(found["scale"].as_str(), Some("quick"));
@@ -21,7 +27,15 @@ fn the_small_artificial_set_is_evaluated_and_kept() {
     assert_eq!(bounds["held"], bounds["statements"]);
     assert!(bounds["statements"].as_u64() > Some(10_000));
     let page = fs::read_to_string(out.join("index.html")).unwrap();
-    assert_eq!(fs::read_dir(out.join("figures")).unwrap().count(), page.matches("<figure ").count());
+    let drawn = |folder: &str| fs::read_dir(out.join(folder)).unwrap().count();
+    assert_eq!(drawn("figures"), page.matches("<figure ").count());
+    // The paper's figures 3, 7 and 8, at the width of a printed column.
+    assert_eq!(drawn("print"), 3);
+    let claims = found["claims"].as_array().unwrap();
+    assert!(claims.len() >= 30 && claims.iter().any(|claim| claim["verdict"] == "holds"));
+    let runs = &set["summary"]["outcomes"]["runs"];
+    let n: u64 = ["better", "equal", "worse"].iter().map(|outcome| runs[outcome].as_u64().unwrap()).sum();
+    assert_eq!(n, 3 * 5);
 
     // A stored start is not run again; a missing one is reproduced exactly.
     let start = |number: u32| out.join(format!("starts/artificial-1e4/start-0{number}.json"));
@@ -31,6 +45,14 @@ fn the_small_artificial_set_is_evaluated_and_kept() {
     succeed(folder.path(), SMALL);
     assert_eq!(fs::metadata(start(1)).unwrap().modified().unwrap(), kept);
     assert_eq!(likelihoods(2), second);
+
+    // Starts of another build or class of machine are not mixed in.
+    let text = fs::read_to_string(start(1)).unwrap();
+    let engine = json(&text)["build"]["engine"].as_str().unwrap().to_owned();
+    fs::write(start(1), text.replace(&engine, "0123456789abcdef")).unwrap();
+    let ran = succeed(folder.path(), SMALL);
+    assert!(ran.stderr.contains("1 kept start of another plan, build or machine: run again"), "{}", ran.stderr);
+    assert_eq!(json(&fs::read_to_string(start(1)).unwrap())["build"]["engine"].as_str(), Some(engine.as_str()));
 }
 
 #[test]

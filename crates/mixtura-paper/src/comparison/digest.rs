@@ -3,7 +3,7 @@
 use mixtura::{FullGaussian, Mixture};
 use serde::{Deserialize, Serialize};
 
-use super::{BoundRound, Difference, RoundDifferences, StartResult, Trace};
+use super::{Answer, BoundRound, Difference, RoundDifferences, StartResult, Trace};
 use crate::Quantiles;
 
 /// Statistics of the runs of one start. Log-likelihoods are in nats per row, in the units of the data.
@@ -17,10 +17,17 @@ pub struct StartDigest {
     pub gap: Vec<Quantiles>,
     /// EM's last model, in the units of the comparison.
     pub em_model: Mixture<FullGaussian>,
-    /// Its log-likelihood.
-    pub em_answer: f64,
-    /// Log-likelihood of the result of each SEM run.
-    pub sem_answers: Vec<f64>,
+    /// Log-likelihood of the last model of each SEM run, which is what the paper compares.
+    pub sem_last: Vec<f64>,
+    /// Highest log-likelihood of each SEM run.
+    pub sem_best: Vec<f64>,
+    /// The result that `fit --algorithm sem` would return for each SEM run.
+    pub sem_answers: Vec<Answer>,
+    /// Log-likelihood of the result of `auto`, if it was run.
+    pub auto: Option<f64>,
+    /// How many rounds SEM is behind EM after each round, over the runs: SEM's round t minus the round at which EM had
+    /// the same likelihood. `None` once EM gains less per round than counts as equal, so that a round is nothing.
+    pub lag: Vec<Option<Quantiles>>,
     /// Median seconds per EM round.
     pub em_seconds: f64,
     /// Median seconds per SEM round.
@@ -64,8 +71,8 @@ pub struct Differences {
 }
 
 impl StartDigest {
-    /// Condenses a start; `ln_volume` is added to log-likelihoods.
-    pub fn of(start: &StartResult, ln_volume: f64) -> Self {
+    /// Condenses a start; `ln_volume` is added to log-likelihoods, and a gain below `equal_within` is none.
+    pub(super) fn of(start: &StartResult, ln_volume: f64, equal_within: f64) -> Self {
         let n_models = start.em.ln_likelihoods.len();
         let over_runs = |of: &dyn Fn(f64, usize) -> f64| -> Vec<Quantiles> {
             let at = |round: usize| Quantiles::of(start.sem.iter().map(|trace| of(trace.ln_likelihoods[round], round)));
@@ -79,8 +86,13 @@ impl StartDigest {
             sem: over_runs(&|likelihood, _| likelihood + ln_volume),
             gap: over_runs(&|likelihood, round| likelihood - start.em.ln_likelihoods[round]),
             em_model: start.em_model.clone(),
-            em_answer: start.em.answer + ln_volume,
-            sem_answers: start.sem.iter().map(|trace| trace.answer + ln_volume).collect(),
+            sem_last: start.sem.iter().map(|trace| trace.ln_likelihoods[n_models - 1] + ln_volume).collect(),
+            sem_best: start.sem.iter().map(|trace| greatest(&trace.ln_likelihoods) + ln_volume).collect(),
+            sem_answers: (start.sem.iter())
+                .map(|Trace { answer, .. }| Answer { ln_likelihood: answer.ln_likelihood + ln_volume, ..*answer })
+                .collect(),
+            auto: start.auto.map(|likelihood| likelihood + ln_volume),
+            lag: lag(&start.em.ln_likelihoods, &start.sem, equal_within),
             em_seconds: median(&mut std::iter::once(&start.em)),
             sem_seconds: median(&mut start.sem.iter()),
             repairs: Repairs::of(start),
@@ -90,10 +102,37 @@ impl StartDigest {
         }
     }
 
+    /// Log-likelihood of EM's last model.
+    pub fn em_last(&self) -> f64 {
+        self.em.last().copied().unwrap_or(f64::NAN)
+    }
+
     /// Number of components.
     pub fn n_components(&self) -> usize {
         self.matched.weight.first().map_or(0, Vec::len)
     }
+}
+
+fn greatest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// For each round, by how many rounds the runs of SEM are behind EM.
+fn lag(em: &[f64], sem: &[Trace], equal_within: f64) -> Vec<Option<Quantiles>> {
+    let climbs = |round: usize| round > 0 && em[round] - em[round - 1] >= equal_within;
+    let at = |round: usize| {
+        let behind = |trace: &Trace| round as f64 - round_of(em, trace.ln_likelihoods[round]);
+        climbs(round).then(|| Quantiles::of(sem.iter().map(behind)))
+    };
+    (0..em.len()).map(at).collect()
+}
+
+/// The round, with a fraction, at which EM's likelihood first reached a value; its first or last round if it is lower or
+/// higher than all.
+fn round_of(em: &[f64], likelihood: f64) -> f64 {
+    let Some(after) = em.iter().position(|&value| value >= likelihood) else { return (em.len() - 1) as f64 };
+    let Some(before) = after.checked_sub(1) else { return 0.0 };
+    before as f64 + (likelihood - em[before]) / (em[after] - em[before])
 }
 
 impl Repairs {
@@ -147,5 +186,32 @@ impl Differences {
             mean: table(|difference| difference.mean),
             covariance: table(|difference| difference.covariance),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lag_is_the_difference_of_the_rounds_with_the_same_likelihood() {
+        let em = [-10.0, -6.0, -4.0, -3.0, -2.9999];
+        assert_eq!(round_of(&em, -6.0), 1.0);
+        assert_eq!(round_of(&em, -5.0), 1.5);
+        assert_eq!((round_of(&em, -11.0), round_of(&em, 0.0)), (0.0, 4.0));
+        let trace = |ln_likelihoods: &[f64]| Trace {
+            ln_likelihoods: ln_likelihoods.to_vec(),
+            seconds: vec![],
+            repairs: vec![],
+            clippings: vec![],
+            answer: Answer { ln_likelihood: 0.0, is_average: false },
+        };
+        // The first run is half a round behind in round 2, the second a round ahead.
+        let runs = [trace(&[-10.0, -6.0, -5.0, -3.0, -3.0]), trace(&[-10.0, -6.0, -3.0, -3.0, -3.0])];
+        let found = lag(&em, &runs, 1e-3);
+        assert_eq!(found[1].map(|five| five.median), Some(0.0));
+        assert_eq!(found[2].map(|five| (five.minimum, five.maximum)), Some((-1.0, 0.5)));
+        // EM no longer climbs by what counts as a difference, and before the first round there is none.
+        assert_eq!((found[0], found[4]), (None, None));
     }
 }

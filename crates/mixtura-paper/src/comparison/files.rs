@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{StartResult, Trace};
 use crate::Quantiles;
 
-/// The curves of a comparison as CSV, start by start. Starts, runs, components and rounds are counted from 0;
-/// round 0 is the start.
+/// The curves of a comparison as CSV, start by start. Starts and runs are counted from 1, as in figures and tables;
+/// components are counted from 0, as in models; round 0 is the initial model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Files {
     ln_volume: f64,
@@ -42,12 +42,13 @@ impl Files {
         ]
     }
 
-    /// Adds a start with all its runs.
+    /// Adds a start, counted from 0, with all its runs.
     pub fn add(&mut self, number: u64, start: &StartResult) {
+        let number = number + 1;
         self.add_likelihood(number, start);
         self.add_run(number, "em", "", &start.em);
         for (run, trace) in start.sem.iter().enumerate() {
-            self.add_run(number, "sem", &run.to_string(), trace);
+            self.add_run(number, "sem", &(run + 1).to_string(), trace);
         }
         self.add_differences(number, start);
         self.add_bounds(number, start);
@@ -82,7 +83,7 @@ impl Files {
 
     /// The differences between SEM's and EM's components after each round.
     fn add_differences(&mut self, number: u64, start: &StartResult) {
-        for (run, rounds) in start.differences.iter().enumerate() {
+        for (run, rounds) in (1..).zip(&start.differences) {
             for (round, all) in rounds.iter().enumerate() {
                 for (k, (own, matched)) in all.unmatched.iter().zip(&all.matched).enumerate() {
                     let partner = all.partners[k];
@@ -101,7 +102,7 @@ impl Files {
     /// Single updates compared with the bounds; cells are empty where there is no bound.
     fn add_bounds(&mut self, number: u64, start: &StartResult) {
         let some = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
-        for (run, rounds) in start.bounds.iter().enumerate() {
+        for (run, rounds) in (1..).zip(&start.bounds) {
             for at in rounds {
                 for (k, difference) in at.difference.iter().enumerate() {
                     line(

@@ -3,20 +3,25 @@
 mod difference;
 mod digest;
 mod files;
+mod operations;
 pub(crate) mod page;
 mod progress;
 mod publication;
 mod run;
 mod summary;
+mod timing;
+mod words;
 
 pub use difference::{Difference, RoundDifferences};
 pub use digest::{Differences, Repairs, StartDigest};
 pub use files::Files;
+pub use operations::Operations;
 pub use page::{PageSettings, page};
 pub use progress::{Progress, Watcher};
 pub use publication::Publication;
-pub use run::{BoundRound, StartResult, Trace};
-pub use summary::{Outcome, Summary};
+pub use run::{Answer, BoundRound, Held, StartResult, Statements, Trace};
+pub use summary::{BoundSummary, Counts, Outcome, Outcomes, StartBounds, StartSummary, Summary};
+pub use timing::Timing;
 
 use mixtura::driver::Problem;
 use mixtura::sweep::Threads;
@@ -52,6 +57,8 @@ pub struct Plan {
     pub confidence: f64,
     /// Log-likelihoods count as equal if they differ by less than this, in nats per row.
     pub equal_within: f64,
+    /// Whether `auto` is run from each start as well.
+    pub auto: bool,
 }
 
 impl Default for Plan {
@@ -68,6 +75,7 @@ impl Default for Plan {
             regularization: Options::default().regularization,
             confidence: 0.99,
             equal_within: 1e-3,
+            auto: false,
         }
     }
 }
@@ -85,6 +93,8 @@ pub struct Comparison {
     pub spread: Vec<f64>,
     /// Number of threads.
     pub n_threads: usize,
+    /// Rounds of both algorithms timed in turn, if that was done; else times are those of the runs.
+    pub timing: Option<Timing>,
     /// The results of each start; fewer than planned if the comparison was stopped.
     pub starts: Vec<StartDigest>,
 }
@@ -164,6 +174,11 @@ impl<'a> Comparer<'a> {
         self.rows.normalization().map_or(0.0, mixtura::rows::Normalization::ln_volume)
     }
 
+    /// Condenses the results of a start.
+    pub fn digest(&self, start: &StartResult) -> StartDigest {
+        StartDigest::of(start, self.ln_volume(), self.plan.equal_within)
+    }
+
     /// The results of all starts.
     pub fn comparison(&self, starts: Vec<StartDigest>) -> Comparison {
         let summary = self.source.summary();
@@ -173,6 +188,7 @@ impl<'a> Comparer<'a> {
             n_columns: self.rows.n_columns(),
             spread: summary.maximum.iter().zip(&summary.minimum).map(|(max, min)| max - min).collect(),
             n_threads: rayon::current_num_threads(),
+            timing: None,
             starts,
         }
     }
@@ -195,7 +211,7 @@ pub fn compare(
     for number in 0..plan.starts {
         let Some(start) = comparer.start(number)? else { break };
         each(number, &start);
-        digests.push(StartDigest::of(&start, comparer.ln_volume()));
+        digests.push(comparer.digest(&start));
     }
     Ok(comparer.comparison(digests))
 }

@@ -50,6 +50,7 @@ impl Publication<'_> {
         let settings = PageSettings {
             title: "EM and stochastic EM".into(),
             data: format!("{}: {n_rows} rows × {n_columns} columns, {} components", self.data, plan.n_components),
+            name: self.data.clone(),
             units: if self.normalized { "units of the scaled columns".into() } else { "data units".into() },
             footer: format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), self.command),
         };

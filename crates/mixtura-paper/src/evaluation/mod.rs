@@ -1,16 +1,20 @@
 //! Repeats the evaluation of the paper: data sets, experiments, figures, findings.
 
-mod findings;
+mod claims;
+mod early;
 mod projection;
 mod report;
 mod sets;
+mod sheets;
 mod specimens;
+mod speedups;
 
-pub use findings::{Finding, findings};
-pub use projection::projection;
-pub use report::{Evaluated, page};
+pub use claims::{Claim, Verdict, claims};
+pub use projection::{Ellipses, projection};
+pub use report::{Evaluated, Evaluation, page};
 pub use sets::{Claims, DataSet, Origin, SETS, artificial_mixture, artificial_rows};
 pub use specimens::{Specimen, SpecimenPlan, specimen, specimen_plans};
+pub use speedups::{Speedup, SpeedupPlan, speedup, speedup_plans};
 
 use mixtura::{Rows, Start};
 use serde::Serialize;
@@ -18,10 +22,11 @@ use serde::Serialize;
 use crate::comparison::{Comparer, Comparison, Plan, StartDigest, Watcher};
 
 /// The scale of the evaluation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// A few starts and runs; takes minutes.
+    #[default]
     Quick,
     /// As in the paper, 30 starts × 100 runs × 50 rounds; takes hours.
     Full,
@@ -31,16 +36,20 @@ pub enum Scale {
 const ROUNDS: u64 = 50;
 
 impl Scale {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+
     /// The plan for a data set.
-    ///
-    /// Log-likelihoods count as equal if they differ by less than what a fitted model explains by chance, p/(2N) for
-    /// p free parameters (half of Akaike's penalty), or by less than 0.001 nats per row, the effect of SEM's draws.
     pub fn plan(self, set: &DataSet, n_rows: usize, n_columns: usize) -> Plan {
         let (starts, runs, bound_starts, bound_runs) = match self {
-            Self::Quick => (3, 5, 1, 1),
-            Self::Full => (30, 100, 3, 10),
+            Self::Quick => (3, 5, 3, 1),
+            Self::Full => (30, 100, 30, 1),
         };
-        let n_free = (set.n_components * (1 + n_columns + n_columns * (n_columns + 1) / 2) - 1) as f64;
         Plan {
             n_components: set.n_components,
             starts,
@@ -50,10 +59,21 @@ impl Scale {
             rounds: ROUNDS,
             start: Start::Random,
             seed: set.seed,
-            equal_within: (n_free / (2 * n_rows) as f64).max(1e-3),
+            equal_within: equal_within(n_rows, n_columns, set.n_components),
+            auto: true,
             ..Plan::default()
         }
     }
+}
+
+/// How far log-likelihoods that count as equal may differ, in nats per row.
+///
+/// The likelihood of a fitted model exceeds that of the truth by about p/(2N) per row, for p free parameters: half of
+/// Akaike's penalty. Two models that differ by less explain the rows equally well as far as N rows can tell. It is never
+/// below 0.001, a difference that nobody would act on.
+fn equal_within(n_rows: usize, n_columns: usize, n_components: usize) -> f64 {
+    let n_free = (n_components * (1 + n_columns + n_columns * (n_columns + 1) / 2) - 1) as f64;
+    (n_free / (2 * n_rows) as f64).max(1e-3)
 }
 
 /// A store of finished starts, so that an interrupted evaluation can continue.
@@ -70,8 +90,11 @@ pub trait Shelf {
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
-/// Runs the paper's three experiments on a data set, except for starts that are already stored. `None` if it was
-/// stopped before any start was finished.
+/// Runs the paper's three experiments on a data set, except for starts that are already stored, and times rounds of
+/// both algorithms in turn. `None` if it was stopped before any start was finished.
+///
+/// The time is measured anew every time, so that it can be measured on a quiet machine when the starts, which do not
+/// depend on what else runs, are done.
 pub fn experiment(
     set: &DataSet,
     rows: &Rows<'_>,
@@ -89,9 +112,16 @@ pub fn experiment(
             continue;
         }
         let Some(result) = comparer.start(start)? else { break };
-        let digest = StartDigest::of(&result, comparer.ln_volume());
+        let digest = comparer.digest(&result);
         shelf.put(set, start, &digest)?;
         digests.push(digest);
     }
-    Ok((!digests.is_empty()).then(|| comparer.comparison(digests)))
+    if digests.is_empty() {
+        return Ok(None);
+    }
+    let timing = match comparer.timing(&comparer.first_start()?) {
+        Err(mixtura::Error::Interrupted) => None,
+        timing => Some(timing?),
+    };
+    Ok(Some(Comparison { timing, ..comparer.comparison(digests) }))
 }

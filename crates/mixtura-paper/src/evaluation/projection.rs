@@ -9,9 +9,22 @@ const MOST_POINTS: usize = 3000;
 /// Number of corners of an ellipse.
 const CORNERS: usize = 72;
 
-/// Draws rows as dots and components as ellipses of one standard deviation, projected to a random plane; heavier
-/// components are more opaque.
-pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<FullGaussian>) -> Result<Figure, Error> {
+/// The mixtures drawn in a projection.
+#[derive(Debug, Clone, Copy)]
+pub struct Ellipses<'a> {
+    /// Drawn as areas, the heavier the more opaque, with the numbers of their components.
+    pub shaded: &'a Mixture<FullGaussian>,
+    /// Its name in the legend.
+    pub name: &'a str,
+    /// Another one, drawn as outlines, with its name.
+    pub outlined: Option<(&'a Mixture<FullGaussian>, &'a str)>,
+}
+
+/// Opacity of the lightest and of the heaviest component.
+const OPACITY: (f64, f64) = (0.05, 0.4);
+
+/// Draws rows as dots and components as ellipses of one standard deviation, projected to a random plane.
+pub fn projection(name: &str, title: &str, rows: &Rows<'_>, ellipses: Ellipses<'_>) -> Result<Figure, Error> {
     let n = rows.n_columns();
     let axes = random_plane(n);
     let project = |row: &[f64]| axes.each_ref().map(|axis| axis.iter().zip(row).map(|(a, x)| a * x).sum::<f64>());
@@ -19,22 +32,44 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
     let sample = Source::of(rows)?.sample(MOST_POINTS, &mut address.item(0))?;
     let points: Vec<[f64; 2]> = (0..sample.n_rows()).map(|row| project(&sample.row(row))).collect();
     let dots = Mark::Points { x: points.iter().map(|p| p[0]).collect(), y: points.iter().map(|p| p[1]).collect() };
-    let heaviest = model.weights.iter().copied().fold(0.0, f64::max);
-    let ellipse = |k: usize| {
-        let centre = project(model.components.mean(k));
-        let (x, y) = outline(centre, projected(model.components.covariance(k), &axes));
-        Mark::Area { x, y, opacity: 0.04 + 0.3 * model.weights[k] / heaviest }
+    let edge = |model: &Mixture<FullGaussian>, k: usize| {
+        outline(project(model.components.mean(k)), projected(model.components.covariance(k), &axes))
     };
-    Ok(Figure {
-        name: name.into(),
-        title: title.into(),
-        x: Axis::linear("first projected coordinate"),
-        y: Axis::linear("second projected coordinate"),
-        series: vec![
-            Series::new("rows", 6, vec![dots]),
-            Series::new("components, one standard deviation", 0, (0..model.n_components()).map(ellipse).collect()),
-        ],
-    })
+    let Ellipses { shaded, outlined, .. } = ellipses;
+    let weights = || shaded.weights.iter().copied();
+    let (lightest, heaviest) = (weights().fold(f64::INFINITY, f64::min), weights().fold(0.0, f64::max));
+    let area = |k: usize| {
+        let (x, y) = edge(shaded, k);
+        let share = if heaviest > lightest { (shaded.weights[k] - lightest) / (heaviest - lightest) } else { 0.3 };
+        Mark::Area { x, y, opacity: OPACITY.0 + share * (OPACITY.1 - OPACITY.0) }
+    };
+    let number = |k: usize| {
+        let [x, y] = project(shaded.components.mean(k));
+        Mark::Text { x, y, text: k.to_string() }
+    };
+    let mut series = vec![
+        Series::new("rows", 6, vec![dots]),
+        Series::new(ellipses.name, 0, (0..shaded.n_components()).map(area).collect()),
+    ];
+    if let Some((model, name)) = outlined {
+        let closed = |k: usize| {
+            let (mut x, mut y) = edge(model, k);
+            x.push(x[0]);
+            y.push(y[0]);
+            Mark::line("", x, y)
+        };
+        series.push(Series::new(name, 1, (0..model.n_components()).map(closed).collect()).dashed());
+    }
+    series.push(Series::new("component numbers", 0, (0..shaded.n_components()).map(number).collect()));
+    let figure = Figure::new(
+        name,
+        title,
+        Axis::linear("first projected coordinate"),
+        Axis::linear("second projected coordinate"),
+        series,
+    );
+    let figure = figure.equal_axes();
+    Ok(if heaviest > lightest { figure.shades("weight", lightest, heaviest) } else { figure })
 }
 
 /// Two orthonormal vectors in a random direction, the same for each number of columns.

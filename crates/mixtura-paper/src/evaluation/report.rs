@@ -1,11 +1,27 @@
 //! The HTML report of the evaluation.
 
-use mixtura_report::{Block, Choice, Figure, Page, Section, Table, Tone, prefix_names};
+use mixtura_report::{Axis, Block, Choice, Figure, Mark, Page, Section, Series, Table, Tone, Verdicts, prefix_names};
 
-use super::{DataSet, Finding, Specimen, SpecimenPlan};
+use super::sheets::sheets;
+use super::{Claim, DataSet, Origin, Scale, Specimen, SpecimenPlan, Speedup, SpeedupPlan, Verdict};
 use crate::Quantiles;
-use crate::comparison::page::{Sign, bounds, differences, likelihoods, speed};
+use crate::comparison::page::{Levels, Scene, Sign, bounds, differences, likelihoods, speed};
 use crate::comparison::{Comparison, Summary};
+
+/// Everything that was evaluated.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evaluation {
+    /// The scale.
+    pub scale: Scale,
+    /// The paper's data sets.
+    pub sets: Vec<Evaluated>,
+    /// Other artificial mixtures.
+    pub specimens: Vec<Specimen>,
+    /// Times of other shapes.
+    pub speedups: Vec<Speedup>,
+    /// What could not be run, and why.
+    pub missing: Vec<String>,
+}
 
 /// A data set with the results of its experiments.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,92 +36,212 @@ pub struct Evaluated {
     pub projection: Figure,
 }
 
-/// The report of an evaluation; `missing` lists what could not be run, `footer` says how to repeat it.
-pub fn page(
-    evaluated: &[Evaluated],
-    specimens: &[Specimen],
-    findings: &[Finding],
-    missing: &[String],
-    footer: String,
-) -> Page {
-    let n_agree = findings.iter().filter(|finding| finding.agrees).count();
+impl Evaluated {
+    /// What figures say about it.
+    pub(super) fn scene(&self) -> Scene<'_> {
+        let Self { set, comparison, summary, .. } = self;
+        let (mean, covariance) = (summary.gamma_mean, summary.gamma_covariance);
+        Scene {
+            comparison,
+            summary,
+            name: set.title,
+            units: match set.origin {
+                Origin::Artificial { .. } => "data units",
+                Origin::File { .. } => "units of the scaled columns",
+            },
+            levels: Levels {
+                weight: set.claims.weight,
+                mean: set.claims.mean.map(|value| value * mean),
+                covariance: set.claims.covariance.map(|value| value * covariance),
+                bound: set.claims.bound.map(|value| value * mean),
+            },
+        }
+    }
+}
+
+/// The report of an evaluation; `footer` says how to repeat it.
+pub fn page(evaluation: &Evaluation, claims: &[Claim], footer: String) -> Page {
+    let Evaluation { scale, sets, specimens, speedups, missing } = evaluation;
+    let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let mut sections = vec![Section {
-        heading: "Findings compared with the paper".into(),
-        blocks: std::iter::once(Block::Table(findings_table(findings)))
+        heading: format!("The paper's claims, {} run", scale.name()),
+        blocks: std::iter::once(Block::Text(measures(*scale)))
+            .chain([Block::Table(claims_table(claims))])
             .chain(missing.iter().map(|text| Block::Text(text.clone())))
             .collect(),
     }];
-    if !evaluated.is_empty() {
-        let units = |set: &Evaluated| units_of(set).to_string();
-        sections.push(by_set("The data sets", evaluated, |set| vec![Block::Figure(set.projection.clone())]));
-        sections.push(by_set("Likelihood", evaluated, |set| {
-            likelihoods(&set.comparison, &set.summary, Sign::Negative).blocks
+    let drawn = sheets(evaluation);
+    if !drawn.is_empty() {
+        let blocks = drawn.into_iter().map(Block::Sheet).collect();
+        sections.push(Section { heading: "The paper's figures, in its layout".into(), blocks });
+    }
+    if !sets.is_empty() {
+        sections.push(by_set("The data sets", sets, |set| vec![Block::Figure(set.projection.clone())]));
+        sections.push(by_set("Likelihood", sets, |set| likelihoods(&set.scene(), Sign::Negative).blocks));
+        sections.push(by_set("Intermediate solutions", sets, |set| differences(&set.scene()).blocks));
+        sections.push(by_set("Single updates and theoretical bounds", sets, |set| {
+            bounds(&set.scene()).map_or(Vec::new(), |section| section.blocks)
         }));
-        sections.push(by_set("Intermediate solutions", evaluated, |set| {
-            differences(&set.comparison, &set.summary, &units(set)).blocks
-        }));
-        sections.push(by_set("Single updates and theoretical bounds", evaluated, |set| {
-            bounds(&set.comparison, &set.summary, &units(set)).map_or(Vec::new(), |section| section.blocks)
-        }));
-        sections.push(by_set("Speed and repairs", evaluated, |set| speed(&set.comparison, &set.summary).blocks));
+        sections.push(by_set("Speed and repairs", sets, |set| speed(&set.scene()).blocks));
+    }
+    if !speedups.is_empty() {
+        let blocks = vec![Block::Figure(speedup_figure(speedups)), Block::Table(speedup_table(speedups))];
+        sections.push(Section { heading: "Speedup by shape".into(), blocks });
     }
     if !specimens.is_empty() {
         let blocks = vec![Block::Table(specimens_table(specimens))];
         sections.push(Section { heading: "Other artificial mixtures".into(), blocks });
     }
+    let verdict = format!(
+        "Of {} claims, {} hold, {} hold with a limit, {} do not hold here and {} were not tested, in a {} run.",
+        claims.len(),
+        count(Verdict::Holds),
+        count(Verdict::Limited),
+        count(Verdict::Fails),
+        count(Verdict::Untested),
+        scale.name()
+    );
     Page {
         title: "EM and stochastic EM: the paper's evaluation".into(),
         subtitle: "Blömer, Bujna and Kuntze 2014, Section 3, on this machine".into(),
-        verdict: format!("{n_agree} of {} findings of the paper agree with the results here.", findings.len()),
-        findings: evaluated.iter().map(card).collect(),
+        verdict,
+        findings: sets.iter().map(card).collect(),
         sections,
         footer,
     }
 }
 
-fn units_of(set: &Evaluated) -> &'static str {
-    match set.set.origin {
-        super::Origin::Artificial { .. } => "data units",
-        super::Origin::File { .. } => "units of the scaled columns",
-    }
+/// How claims are judged.
+fn measures(scale: Scale) -> String {
+    let runs = match scale {
+        Scale::Quick => {
+            "This is a quick run with 3 starts and 5 runs of SEM from each; its verdicts may change at full scale."
+        }
+        Scale::Full => "There are 30 starts and 100 runs of SEM from each, as in the paper.",
+    };
+    format!(
+        "{runs} Likelihoods are those of the last models. Differences are between components of the same number: for each \
+         start the largest over rounds and components of the median over runs. Bounds are the largest over rounds and \
+         components of each start. A claim about all starts holds if it is true of all of them, and holds with a limit if \
+         it is true of more than half. Γ_μ = √D·Δ and Γ_Σ = D·Δ² are the largest possible differences. Log-likelihoods \
+         are equal if they differ by less than p/(2N) nats per row for p parameters and N rows, which is what fitting \
+         explains by chance, or by less than 0.001."
+    )
 }
 
 fn card(set: &Evaluated) -> mixtura_report::Finding {
     let outcomes = &set.summary.outcomes;
+    let (starts, runs) = (outcomes.starts, outcomes.runs);
     mixtura_report::Finding {
-        value: format!("{:.2}×", set.summary.time.speedup),
+        value: format!("{} / {} / {}", starts.better, starts.equal, starts.worse),
         label: format!(
-            "{}: speedup of SEM; better / equal / worse from {} / {} / {} starts",
-            set.set.title, outcomes.better, outcomes.equal, outcomes.worse
+            "{}: SEM's median run better / equal / worse, by start; {} of {} runs equal; SEM {:.2} times as fast",
+            set.set.title,
+            runs.equal,
+            runs.total(),
+            set.summary.time.speedup
         ),
-        tone: if outcomes.worse == 0 { Tone::Good } else { Tone::Neutral },
+        tone: if starts.worse == 0 { Tone::Good } else { Tone::Neutral },
     }
 }
 
-/// A section with a choice of data sets.
-fn by_set(heading: &str, evaluated: &[Evaluated], blocks: impl Fn(&Evaluated) -> Vec<Block>) -> Section {
+/// A section that follows the page's choice of a data set.
+fn by_set(heading: &str, sets: &[Evaluated], blocks: impl Fn(&Evaluated) -> Vec<Block>) -> Section {
     let option = |set: &Evaluated| {
         let mut blocks = blocks(set);
         prefix_names(&mut blocks, &format!("{}-", set.set.name));
         (set.set.title.to_string(), blocks)
     };
-    let choice = Choice { label: "data set".into(), options: evaluated.iter().map(option).collect() };
+    let group = Some("data set".to_string());
+    let choice = Choice { label: "data set".into(), options: sets.iter().map(option).collect(), group };
     Section { heading: heading.into(), blocks: vec![Block::Choice(choice)] }
 }
 
-fn findings_table(findings: &[Finding]) -> Table {
-    let row = |finding: &Finding| {
-        let agrees = if finding.agrees { "yes" } else { "no" };
-        vec![finding.what.clone(), finding.paper.clone(), finding.ours.clone(), agrees.into(), finding.sentence.clone()]
+fn claims_table(claims: &[Claim]) -> Table {
+    let row = |claim: &Claim| {
+        vec![
+            claim.claim.clone(),
+            claim.about.clone(),
+            claim.paper.clone(),
+            claim.here.clone(),
+            claim.verdict.words().into(),
+            claim.because.clone(),
+        ]
+    };
+    let tone = |claim: &Claim| match claim.verdict {
+        Verdict::Holds => Tone::Good,
+        Verdict::Fails => Tone::Caution,
+        Verdict::Limited | Verdict::Untested => Tone::Neutral,
     };
     Table {
-        caption: "Γ_μ = √D·Δ and Γ_Σ = D·Δ² are the largest possible differences".into(),
-        heading: ["finding", "paper", "here", "agrees", "because"].map(Into::into).into(),
-        rows: findings.iter().map(row).collect(),
+        caption: "Every claim of the paper's evaluation, and the conclusion here".into(),
+        heading: ["claim", "about", "paper", "here", "conclusion", "because"].map(Into::into).into(),
+        rows: claims.iter().map(row).collect(),
+        verdicts: Some(Verdicts { column: 4, tones: claims.iter().map(tone).collect() }),
     }
 }
 
-/// A table with one line per D, K, N and kind of weights: medians over the parameter vectors.
+/// EM ÷ SEM against the number of columns, for several numbers of components.
+fn speedup_figure(speedups: &[Speedup]) -> Figure {
+    let mut components: Vec<usize> = speedups.iter().map(|speedup| speedup.plan.n_components).collect();
+    components.sort_unstable();
+    components.dedup();
+    let series = |(colour, &k): (usize, &usize)| {
+        let of_k = || speedups.iter().filter(move |speedup| speedup.plan.n_components == k);
+        let x = || of_k().map(|speedup| speedup.plan.n_columns as f64).collect::<Vec<f64>>();
+        let each = |of: fn(&Speedup) -> f64| of_k().map(of).collect::<Vec<f64>>();
+        let marks = vec![
+            Mark::band(
+                "quartiles",
+                x(),
+                each(|speedup| speedup.timing.speedup.lower_quartile),
+                each(|speedup| speedup.timing.speedup.upper_quartile),
+            ),
+            Mark::line("median", x(), each(|speedup| speedup.timing.speedup.median)),
+        ];
+        Series::new(&format!("K = {k}"), colour, marks)
+    };
+    let mut drawn: Vec<Series> = components.iter().enumerate().map(series).collect();
+    drawn.push(
+        Series::new("the paper's count", 6, vec![Mark::level("operations as the paper counts them: 2", 2.0)]).dashed(),
+    );
+    Figure::new(
+        "speedup",
+        "Time of a round of EM divided by that of SEM, full covariances",
+        Axis::log("columns, D"),
+        Axis::linear("EM ÷ SEM").from_zero(),
+        drawn,
+    )
+}
+
+fn speedup_table(speedups: &[Speedup]) -> Table {
+    let row = |speedup: &Speedup| {
+        let SpeedupPlan { n_columns, n_components, n_rows } = speedup.plan;
+        vec![
+            n_columns.to_string(),
+            n_components.to_string(),
+            n_rows.to_string(),
+            format!("{:.2}", 1e3 * speedup.timing.em_seconds),
+            format!("{:.2}", 1e3 * speedup.timing.sem_seconds),
+            format!("{:.2}", speedup.timing.speedup.median),
+            "2".into(),
+            format!("{:.2}", speedup.operations()),
+        ]
+    };
+    Table {
+        caption:
+            "Rounds of both algorithms timed in turn; EM ÷ SEM as measured, as the paper counts multiplications, and \
+                  as the kernels' multiply-adds are counted"
+                .into(),
+        heading: ["D", "K", "N", "EM, ms", "SEM, ms", "EM ÷ SEM", "paper's count", "kernels' count"]
+            .map(Into::into)
+            .into(),
+        rows: speedups.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// A table with one line per D, K, N, separation and kind of weights: medians over the parameter vectors.
 fn specimens_table(specimens: &[Specimen]) -> Table {
     let mut groups: Vec<Vec<Specimen>> = Vec::new();
     let shape = |specimen: &Specimen| SpecimenPlan { seed: 0, ..specimen.plan };
@@ -118,33 +254,48 @@ fn specimens_table(specimens: &[Specimen]) -> Table {
     let row = |group: &Vec<Specimen>| {
         let plan = &group[0].plan;
         let median = |of: fn(&Specimen) -> f64| Quantiles::of(group.iter().map(of)).median;
+        let sum = |of: fn(&Specimen) -> usize| group.iter().map(of).sum::<usize>();
         vec![
             format!("{} × {}, K = {}", plan.n_rows, plan.n_columns, plan.n_components),
             format!("{:?}", plan.balance).to_lowercase(),
-            group.len().to_string(),
             format!("{:.2}", median(|specimen| specimen.separation)),
             format!("{:.1} %", 100.0 * median(|specimen| specimen.bayes_error)),
             format!("{:.1}", median(|specimen| specimen.spread)),
             format!("{:+.5}", median(|specimen| specimen.gap)),
-            format!("{:.5}", median(|specimen| specimen.mean_difference)),
-            format!("{:.2}", median(|specimen| specimen.em_milliseconds)),
-            format!("{:.2}", median(|specimen| specimen.sem_milliseconds)),
-            format!("{:.2}", median(Specimen::speedup)),
-            format!("{:.1e}", plan.em_multiplications()),
-            format!("{:.1e}", plan.sem_multiplications()),
+            format!(
+                "{} / {} / {}",
+                sum(|specimen| specimen.outcomes.runs.better),
+                sum(|specimen| specimen.outcomes.runs.equal),
+                sum(|specimen| specimen.outcomes.runs.worse)
+            ),
+            format!("{:.4} %", 100.0 * median(|specimen| specimen.mean_difference)),
+            format!("{:.2}", median(|specimen| specimen.timing.speedup.median)),
         ]
     };
     Table {
-        caption: "EM and SEM from one k-means++ start each, 50 rounds; medians over the parameter vectors. Components \
-                  overlap if the c-separation is below 1. The Bayes error is the share of rows that even the true model \
-                  assigns to the wrong component. The last columns are multiplications per round as counted in the paper."
-            .into(),
+        caption: format!(
+            "EM and SEM from the paper's random starts, 50 rounds, {}. Components overlap if the c-separation (Dasgupta \
+             1999) is below 1. The Bayes error is the share of rows that even the true model assigns to the wrong \
+             component. Differences are between the last models; means are matched.",
+            match groups.first().map_or(0, Vec::len) {
+                1 => "one parameter vector each".into(),
+                n => format!("medians over {n} parameter vectors"),
+            }
+        ),
         heading: [
-            "mixture", "weights", "vectors", "c", "Bayes error", "spread", "SEM − EM, nats per row", "means, of Γ_μ",
-            "EM, ms", "SEM, ms", "speedup", "EM, 2KND²", "SEM, KND²",
+            "mixture",
+            "weights",
+            "c",
+            "Bayes error",
+            "spread",
+            "SEM − EM, nats per row",
+            "runs better / equal / worse",
+            "means, of Γ_μ",
+            "EM ÷ SEM",
         ]
         .map(Into::into)
         .into(),
         rows: groups.iter().map(row).collect(),
+        ..Table::default()
     }
 }

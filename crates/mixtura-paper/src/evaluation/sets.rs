@@ -1,6 +1,6 @@
 //! The data sets of the paper, with its findings about them.
 
-use mixtura::generate::Artificial;
+use mixtura::generate::{Artificial, Balance};
 use mixtura::{Error, FullGaussian, Mixture, Rows};
 
 /// A data set of the paper.
@@ -23,10 +23,13 @@ pub struct DataSet {
 /// Where rows come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Drawn from the one artificial mixture.
+    /// Drawn from the artificial mixture with these weights.
     Artificial {
         /// N.
         n_rows: usize,
+        /// Whether the weights are equal. The paper does not say which its figures show; it shades components by
+        /// weight.
+        balance: Balance,
     },
     /// A file downloaded by `data/get`, with columns scaled to [0, 1].
     File {
@@ -49,34 +52,40 @@ pub struct Claims {
     pub bound: Option<f64>,
 }
 
-/// Seed of the parameter vector that both artificial sets are drawn from.
+/// Seed of the parameter vector that the artificial sets are drawn from.
 const PARAMETERS: u64 = 1;
 /// "The differences increase by a factor of at most 50" at N = 10,000.
 const SMALL_FACTOR: f64 = 50.0;
 
-/// The four data sets shown in the paper (Section 3.3).
-pub const SETS: [DataSet; 4] = [
-    DataSet {
-        name: "artificial-1e6",
-        title: "artificial, 1,000,000 × 10, K = 10",
-        origin: Origin::Artificial { n_rows: 1_000_000 },
-        n_components: 10,
-        seed: 1,
-        claims: Claims { weight: Some(0.0015), mean: Some(0.0015), covariance: Some(0.0001), bound: Some(0.0054) },
-    },
-    DataSet {
-        name: "artificial-1e4",
-        title: "artificial, 10,000 × 10, K = 10",
-        origin: Origin::Artificial { n_rows: 10_000 },
-        n_components: 10,
-        seed: 1,
-        claims: Claims {
-            weight: Some(SMALL_FACTOR * 0.0015),
-            mean: Some(SMALL_FACTOR * 0.0015),
-            covariance: Some(SMALL_FACTOR * 0.0001),
-            bound: Some(0.065),
-        },
-    },
+/// The paper's values for its artificial set of a million rows.
+const LARGE: Claims =
+    Claims { weight: Some(0.0015), mean: Some(0.0015), covariance: Some(0.0001), bound: Some(0.0054) };
+/// The same for ten thousand rows.
+const SMALL: Claims = Claims {
+    weight: Some(SMALL_FACTOR * 0.0015),
+    mean: Some(SMALL_FACTOR * 0.0015),
+    covariance: Some(SMALL_FACTOR * 0.0001),
+    bound: Some(0.065),
+};
+
+/// The data sets shown in the paper (Section 3.3), the artificial ones with both kinds of weights.
+pub const SETS: [DataSet; 6] = [
+    artificial("artificial-1e6", "artificial, 1,000,000 × 10, K = 10, balanced", 1_000_000, Balance::Balanced, LARGE),
+    artificial(
+        "artificial-1e6-unbalanced",
+        "artificial, 1,000,000 × 10, K = 10, unbalanced",
+        1_000_000,
+        Balance::Unbalanced,
+        LARGE,
+    ),
+    artificial("artificial-1e4", "artificial, 10,000 × 10, K = 10, balanced", 10_000, Balance::Balanced, SMALL),
+    artificial(
+        "artificial-1e4-unbalanced",
+        "artificial, 10,000 × 10, K = 10, unbalanced",
+        10_000,
+        Balance::Unbalanced,
+        SMALL,
+    ),
     DataSet {
         name: "covertype",
         title: "Covertype, 581,012 × 10, K = 10",
@@ -95,14 +104,24 @@ pub const SETS: [DataSet; 4] = [
     },
 ];
 
-/// The artificial mixture that both artificial sets are drawn from.
-pub fn artificial_mixture() -> Result<Mixture<FullGaussian>, Error> {
-    Artificial::default().mixture(PARAMETERS)
+const fn artificial(
+    name: &'static str,
+    title: &'static str,
+    n_rows: usize,
+    balance: Balance,
+    claims: Claims,
+) -> DataSet {
+    DataSet { name, title, origin: Origin::Artificial { n_rows, balance }, n_components: 10, seed: 1, claims }
+}
+
+/// The artificial mixture with these weights.
+pub fn artificial_mixture(balance: Balance) -> Result<Mixture<FullGaussian>, Error> {
+    Artificial { balance, ..Artificial::default() }.mixture(PARAMETERS)
 }
 
 /// `n_rows` rows of it. Rows for different `n_rows` are drawn independently.
-pub fn artificial_rows(n_rows: usize) -> Result<Rows<'static>, Error> {
-    let model = artificial_mixture()?;
+pub fn artificial_rows(n_rows: usize, balance: Balance) -> Result<Rows<'static>, Error> {
+    let model = artificial_mixture(balance)?;
     let (values, _) = model.sample(0..n_rows, n_rows as u64)?;
     Rows::from_vec(values, Artificial::default().n_columns)
 }

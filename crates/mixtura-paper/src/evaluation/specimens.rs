@@ -4,12 +4,15 @@ use mixtura::generate::{Artificial, Balance, separation};
 use mixtura::{Error, FullGaussian, Rows, Start};
 use serde::Serialize;
 
-use super::Scale;
+use super::{Scale, equal_within};
 use crate::Quantiles;
-use crate::comparison::{Plan, Summary, Watcher, compare};
+use crate::comparison::{Comparer, Outcomes, Plan, Summary, Timing, Watcher};
 
 /// Number of rows used to estimate the Bayes error.
 const ROWS_FOR_ERROR: usize = 20_000;
+/// Random starts of each mixture, and runs of SEM from each.
+const STARTS: u64 = 3;
+const RUNS: u64 = 3;
 
 /// An artificial mixture to evaluate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -22,20 +25,10 @@ pub struct SpecimenPlan {
     pub n_rows: usize,
     /// Whether the weights are equal.
     pub balance: Balance,
+    /// The c-separation asked for.
+    pub separation: f64,
     /// Which of the parameter vectors.
     pub seed: u64,
-}
-
-impl SpecimenPlan {
-    /// Multiplications per EM round as counted in the paper, 2KND².
-    pub fn em_multiplications(&self) -> f64 {
-        2.0 * self.sem_multiplications()
-    }
-
-    /// The same for SEM, KND².
-    pub fn sem_multiplications(&self) -> f64 {
-        (self.n_components * self.n_rows * self.n_columns * self.n_columns) as f64
-    }
 }
 
 /// The results for an artificial mixture.
@@ -50,58 +43,71 @@ pub struct Specimen {
     pub bayes_error: f64,
     /// The median over columns of the range of values.
     pub spread: f64,
-    /// SEM's log-likelihood minus EM's, in nats per row.
+    /// SEM's last log-likelihood minus EM's, in nats per row: the median over starts of the median run.
     pub gap: f64,
-    /// Largest difference of matched means after the last round, in Γ_μ.
+    /// Starts and runs in which SEM ended better, equal or worse.
+    pub outcomes: Outcomes,
+    /// Largest difference of matched means after the last round, in Γ_μ, over all starts and runs.
     pub mean_difference: f64,
-    /// Milliseconds per EM round.
-    pub em_milliseconds: f64,
-    /// Milliseconds per SEM round.
-    pub sem_milliseconds: f64,
+    /// Rounds of both algorithms, timed in turn.
+    pub timing: Timing,
 }
 
-impl Specimen {
-    /// Time of an EM round divided by that of a SEM round.
-    pub fn speedup(&self) -> f64 {
-        self.em_milliseconds / self.sem_milliseconds
-    }
-}
-
-/// The mixtures to evaluate: several D and K, several parameter vectors for each, both kinds of weights, and several
-/// N for each parameter vector.
+/// The mixtures to evaluate: several D and K, several separations and parameter vectors for each, both kinds of
+/// weights, and several N for each parameter vector.
 pub fn specimen_plans(scale: Scale) -> Vec<SpecimenPlan> {
-    let (shapes, seeds, sizes): (&[(usize, usize)], u64, &[usize]) = match scale {
-        Scale::Quick => (&[(2, 3), (5, 5), (10, 10), (20, 5)], 2, &[5_000, 50_000]),
-        Scale::Full => {
-            (&[(2, 3), (2, 10), (5, 5), (5, 20), (10, 3), (10, 10), (20, 10), (50, 5)], 3, &[10_000, 100_000])
-        }
+    let (shapes, separations, seeds, sizes): (&[(usize, usize)], &[f64], u64, &[usize]) = match scale {
+        Scale::Quick => (&[(2, 3), (5, 5), (10, 10)], &[0.5, 1.0], 1, &[5_000, 50_000]),
+        Scale::Full => (
+            &[(2, 3), (2, 10), (5, 5), (5, 20), (10, 3), (10, 10), (20, 10), (50, 5)],
+            &[0.3, 0.6, 1.0],
+            3,
+            &[10_000, 100_000],
+        ),
     };
     let mut plans = Vec::new();
     for &(n_columns, n_components) in shapes {
-        for balance in [Balance::Balanced, Balance::Unbalanced] {
-            for seed in 1..=seeds {
-                let plan = |&n_rows| SpecimenPlan { n_columns, n_components, n_rows, balance, seed };
-                plans.extend(sizes.iter().map(plan));
+        for &separation in separations {
+            for balance in [Balance::Balanced, Balance::Unbalanced] {
+                for seed in 1..=seeds {
+                    let plan = |&n_rows| SpecimenPlan { n_columns, n_components, n_rows, balance, separation, seed };
+                    plans.extend(sizes.iter().map(plan));
+                }
             }
         }
     }
     plans
 }
 
-/// Draws rows from a mixture, measures how much its components overlap, and runs 50 rounds of EM and SEM. `None` if
-/// stopped.
+/// Draws rows from a mixture, measures how much its components overlap, and runs 50 rounds of EM and SEM from the
+/// paper's random starts. `None` if stopped.
 pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Specimen>, Error> {
-    let SpecimenPlan { n_columns, n_components, n_rows, balance, seed } = *plan;
-    let artificial = Artificial { n_columns, n_components, balance, ..Artificial::default() };
+    let SpecimenPlan { n_columns, n_components, n_rows, balance, separation: asked, seed } = *plan;
+    let artificial = Artificial { n_columns, n_components, balance, separation: asked };
     let truth = artificial.mixture(seed)?;
     let (values, _) = truth.sample(0..n_rows, seed)?;
     let rows = Rows::from_vec(values, n_columns)?;
-    let comparing =
-        Plan { n_components, starts: 1, runs: 1, bound_runs: 0, start: Start::KmeansPlusPlus, seed, ..Plan::default() };
-    let comparison = compare(&rows, &comparing, watcher, |_, _| {})?;
-    if comparison.starts.is_empty() {
-        return Ok(None);
+    let comparing = Plan {
+        n_components,
+        starts: STARTS,
+        runs: RUNS,
+        bound_runs: 0,
+        start: Start::Random,
+        seed,
+        equal_within: equal_within(n_rows, n_columns, n_components),
+        ..Plan::default()
+    };
+    let comparer = Comparer::new(&rows, &comparing, watcher)?;
+    let mut digests = Vec::new();
+    for number in 0..STARTS {
+        let Some(start) = comparer.start(number)? else { return Ok(None) };
+        digests.push(comparer.digest(&start));
     }
+    let timing = match comparer.first_start().and_then(|first| comparer.timing(&first)) {
+        Err(Error::Interrupted) => return Ok(None),
+        timing => timing?,
+    };
+    let comparison = comparer.comparison(digests);
     let summary = Summary::of(&comparison);
     let all = |of: fn(&FullGaussian, usize) -> &[f64]| -> Vec<f64> {
         (0..n_components).flat_map(|k| of(&truth.components, k).to_vec()).collect()
@@ -111,10 +117,10 @@ pub fn specimen(plan: &SpecimenPlan, watcher: &dyn Watcher) -> Result<Option<Spe
         separation: separation(&all(FullGaussian::mean), &all(FullGaussian::covariance), n_columns),
         bayes_error: bayes_error(&truth, seed)?,
         spread: Quantiles::of(comparison.spread.iter().copied()).median,
-        gap: summary.starts[0].sem.median - summary.starts[0].em,
+        gap: Quantiles::of(summary.starts.iter().map(|start| start.sem.median - start.em)).median,
+        outcomes: summary.outcomes,
         mean_difference: summary.last_difference.matched.mean / summary.gamma_mean,
-        em_milliseconds: 1e3 * summary.time.em_seconds,
-        sem_milliseconds: 1e3 * summary.time.sem_seconds,
+        timing,
     }))
 }
 

@@ -10,14 +10,18 @@
 //! use mixtura::{Error, Gmm, Rows, Source};
 //!
 //! /// Rows in several parts, each a whole number of chunks long except the last.
-//! struct Parts<'a>(Vec<Rows<'a>>);
+//! struct Parts<'a> {
+//!     rows: Vec<Rows<'a>>,
+//!     /// Keeps memory from one sweep to the next.
+//!     crew: Crew,
+//! }
 //!
 //! impl Engine for Parts<'_> {
 //!     fn sweep<S: Sweep>(&self, sweep: &S) -> Result<S::Tally, Error> {
-//!         let (prepared, crew) = (sweep.prepare()?, Crew::default());
+//!         let prepared = sweep.prepare()?;
 //!         let (mut tree, mut first_row) = (Tree::new(), 0);
-//!         for rows in &self.0 {
-//!             tree.join(crew.run(&prepared, Piece::at(rows, first_row)?)?)?;
+//!         for rows in &self.rows {
+//!             tree.join(self.crew.run(&prepared, Piece::at(rows, first_row)?)?)?;
 //!             first_row += rows.n_rows() as u64;
 //!         }
 //!         tree.finish()?.ok_or(Error::NoRows)
@@ -26,7 +30,8 @@
 //!
 //! let values: Vec<f64> = (0..3000).map(|n| f64::from(n % 7) + 10.0 * f64::from(n % 2)).collect();
 //! let (left, right) = values.split_at(2 * CHUNK_ROWS);
-//! let parts = Parts(vec![Rows::from_slice(left, 1)?, Rows::from_slice(right, 1)?]);
+//! let rows = vec![Rows::from_slice(left, 1)?, Rows::from_slice(right, 1)?];
+//! let parts = Parts { rows, crew: Crew::default() };
 //! let in_parts = Gmm::new(2).fit_source(&Source::new(parts)?)?;
 //! let at_once = Gmm::new(2).fit(&Rows::from_slice(&values, 1)?)?;
 //! assert_eq!(in_parts.model, at_once.model);

@@ -1,0 +1,213 @@
+//! The HTML report of a comparison: findings, interactive figures, tables, and how to repeat it.
+
+mod bounds;
+mod differences;
+mod likelihoods;
+mod speed;
+
+use mixtura_report::{Block, Choice, Figure, Finding, Mark, Page, Section, Table, Tone};
+
+pub(crate) use self::bounds::{bound_figure, bounds};
+pub(crate) use self::differences::{difference_figures, differences};
+pub(crate) use self::likelihoods::{Sign, likelihood_figure, likelihoods};
+pub(crate) use self::speed::speed;
+use super::{Comparison, StartDigest, Summary};
+use crate::Quantiles;
+
+/// Maximum number of starts with separate figures.
+const MOST_STARTS: usize = 6;
+/// Colours of the two algorithms and of theoretical values.
+const EM: usize = 1;
+const SEM: usize = 0;
+const BOUND: usize = 6;
+const TYPICAL: usize = 2;
+
+/// Texts of the report that do not follow from the comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageSettings {
+    /// Title.
+    pub title: String,
+    /// Description of the data in one line.
+    pub data: String,
+    /// Name of the data in the titles of figures.
+    pub name: String,
+    /// Units of the differences, such as "data units".
+    pub units: String,
+    /// How to repeat it: command, version and seed.
+    pub footer: String,
+}
+
+/// A comparison and what figures say about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    /// The results.
+    pub comparison: &'a Comparison,
+    /// Their summary.
+    pub summary: &'a Summary,
+    /// Name of the data in titles.
+    pub name: &'a str,
+    /// Units of the differences.
+    pub units: &'a str,
+    /// The paper's values, drawn as lines.
+    pub levels: Levels,
+}
+
+/// Values that the paper reports, in the units of the figures.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Levels {
+    /// Largest difference of weights.
+    pub weight: Option<f64>,
+    /// Largest distance of means.
+    pub mean: Option<f64>,
+    /// Largest distance of covariances.
+    pub covariance: Option<f64>,
+    /// Largest bound on the distance of means.
+    pub bound: Option<f64>,
+}
+
+impl Scene<'_> {
+    /// The end of a title: data, start and number of runs.
+    fn place(&self, start: usize) -> String {
+        let runs = self.comparison.plan.runs;
+        let runs = if runs == 1 { "1 run".into() } else { format!("{runs} runs") };
+        format!("{}, start {}, {runs} of SEM", self.name, start + 1)
+    }
+}
+
+/// The report of a comparison.
+pub fn page(comparison: &Comparison, summary: &Summary, settings: &PageSettings) -> Page {
+    let PageSettings { name, units, .. } = settings;
+    let scene = Scene { comparison, summary, name, units, levels: Levels::default() };
+    let mut sections = vec![likelihoods(&scene, Sign::Plain), differences(&scene)];
+    sections.extend(bounds(&scene));
+    sections.push(speed(&scene));
+    sections.push(how(comparison));
+    Page {
+        title: settings.title.clone(),
+        subtitle: settings.data.clone(),
+        verdict: summary.sentence.clone(),
+        findings: findings(comparison, summary),
+        sections,
+        footer: settings.footer.clone(),
+    }
+}
+
+fn findings(comparison: &Comparison, summary: &Summary) -> Vec<Finding> {
+    let finding = |value: String, label: &str, tone: Tone| Finding { value, label: label.into(), tone };
+    let counts = summary.outcomes.starts;
+    let n_starts = comparison.starts.len();
+    let good = |is_good: bool| if is_good { Tone::Good } else { Tone::Caution };
+    let speedup = summary.time.speedup;
+    let mut findings = vec![
+        finding(format!("{speedup:.2}×"), "speedup per round: time of EM divided by time of SEM", good(speedup > 1.0)),
+        finding(
+            format!("{} / {} / {}", counts.better, counts.equal, counts.worse),
+            &format!("of {n_starts} starts: SEM's last model was better / equal / worse than EM's"),
+            good(counts.worse == 0),
+        ),
+        finding(
+            format!("{:.3} %", 100.0 * summary.last_difference.matched.mean / summary.gamma_mean),
+            "largest difference of means after the last round, relative to the largest possible (matched components)",
+            Tone::Neutral,
+        ),
+    ];
+    if let Some(bounds) = summary.bounds.as_ref().filter(|bounds| bounds.all.statements > 0) {
+        let held = 100.0 * bounds.all.held as f64 / bounds.all.statements as f64;
+        findings.push(finding(
+            format!("{held:.2} %"),
+            "of the theoretical bounds on single updates held",
+            good(bounds.all.held == bounds.all.statements),
+        ));
+    }
+    findings
+}
+
+/// Consecutive integers, as positions.
+fn numbers(from: usize, n: usize) -> Vec<f64> {
+    (from..from + n).map(|round| round as f64).collect()
+}
+
+/// A choice with one option per start shown.
+fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartDigest) -> Vec<Block>) -> Block {
+    let option = |number: usize| (format!("{}", number + 1), blocks(number, &comparison.starts[number]));
+    Block::Choice(Choice {
+        label: "start".into(),
+        options: shown(&comparison.starts).into_iter().map(option).collect(),
+        group: None,
+    })
+}
+
+/// The starts to show: all, or if there are many, the first and a selection from the lowest to the highest result.
+fn shown(starts: &[StartDigest]) -> Vec<usize> {
+    if starts.len() <= MOST_STARTS {
+        return (0..starts.len()).collect();
+    }
+    let order = by_outcome(starts);
+    let picks = MOST_STARTS - 1;
+    let mut shown: Vec<usize> = (0..picks).map(|i| order[i * (starts.len() - 1) / (picks - 1)]).collect();
+    shown.push(0);
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
+
+/// The starts from the one where SEM ended lowest compared with EM to the one where it ended highest.
+pub(crate) fn by_outcome(starts: &[StartDigest]) -> Vec<usize> {
+    let outcome = |start: &StartDigest| Quantiles::of(start.sem_last.iter().copied()).median - start.em_last();
+    let mut order: Vec<usize> = (0..starts.len()).collect();
+    order.sort_by(|&a, &b| outcome(&starts[a]).total_cmp(&outcome(&starts[b])));
+    order
+}
+
+/// Bands and a median line for the five-number summary of each round.
+fn ribbon(x: &[f64], five: &[Quantiles]) -> Vec<Mark> {
+    let each = |of: fn(&Quantiles) -> f64| five.iter().map(of).collect::<Vec<f64>>();
+    vec![
+        Mark::band("extremes", x.to_vec(), each(|q| q.minimum), each(|q| q.maximum)),
+        Mark::band("quartiles", x.to_vec(), each(|q| q.lower_quartile), each(|q| q.upper_quartile)),
+        Mark::line("median", x.to_vec(), each(|q| q.median)),
+    ]
+}
+
+/// Figures as blocks.
+fn shown_as(figures: Vec<Figure>) -> Vec<Block> {
+    figures.into_iter().map(Block::Figure).collect()
+}
+
+/// A share as a percentage, as in the terminal.
+fn percent(share: f64) -> String {
+    format!("{:.4} %", 100.0 * share)
+}
+
+/// A number with three digits, in scientific notation if it is very large or small.
+pub(crate) fn digits(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".into(),
+        size if (1e-4..1e4).contains(&size) => {
+            let decimals = (2.0 - size.log10().floor()).max(0.0) as usize;
+            format!("{x:.decimals$}")
+        }
+        _ => format!("{x:.2e}"),
+    }
+}
+
+fn how(comparison: &Comparison) -> Section {
+    let plan = &comparison.plan;
+    let row = |name: &str, value: String| vec![name.to_string(), value];
+    let table = Table {
+        heading: vec!["setting".into(), "value".into()],
+        rows: vec![
+            row("rows × columns", format!("{} × {}", comparison.n_rows, comparison.n_columns)),
+            row("components", plan.n_components.to_string()),
+            row("starts", comparison.starts.len().to_string()),
+            row("SEM runs per start", plan.runs.to_string()),
+            row("runs compared with the bounds", plan.bound_runs.to_string()),
+            row("rounds per run", plan.rounds.to_string()),
+            row("variance floor (relative to the squared column scale)", format!("{:e}", plan.regularization)),
+            row("likelihoods count as equal within, nats per row", plan.equal_within.to_string()),
+            row("seed", plan.seed.to_string()),
+        ],
+        ..Table::default()
+    };
+    Section { heading: "Settings".into(), blocks: vec![Block::Table(table)] }
+}
