@@ -87,6 +87,7 @@ fn by_start(comparison: &Comparison, blocks: impl Fn(usize, &StartDigest) -> Vec
     let option = |number: usize| (format!("{}", number + 1), blocks(number, &comparison.starts[number]));
     Block::Choice(Choice {
         label: "start".into(),
+        group: None,
         options: shown(&comparison.starts).into_iter().map(option).collect(),
     })
 }
@@ -121,6 +122,7 @@ pub(crate) fn likelihoods(comparison: &Comparison, summary: &Summary, sign: Sign
         caption: "Final log-likelihood, nats per row: EM's last model, SEM's average".into(),
         heading: ["start", "EM", "SEM median", "SEM min", "SEM max", "median − EM", "SEM is"].map(Into::into).into(),
         rows: Vec::new(),
+        ..Table::default()
     };
     for (number, start) in summary.starts.iter().enumerate() {
         let outcome = match start.outcome {
@@ -168,31 +170,28 @@ fn likelihood_figure(number: usize, start: &StartDigest, sign: Sign) -> Figure {
             "negative log-likelihood"
         }
     };
-    Figure {
-        name: format!("likelihood-start-{}", number + 1),
-        title: format!("{}{} of the model after each round", what[..1].to_uppercase(), &what[1..]),
-        x: Axis::linear("round"),
-        y: Axis::linear(&format!("{what}, nats per row")),
-        series: vec![
-            Series::new("SEM", SEM, ribbon(&x, &sem)),
-            Series::new("EM", EM, vec![Mark::line("value", x, em)]),
-        ],
-    }
+    Figure::new(
+        format!("likelihood-start-{}", number + 1),
+        format!("{}{} of the model after each round", what[..1].to_uppercase(), &what[1..]),
+        Axis::linear("round"),
+        Axis::linear(&format!("{what}, nats per row")),
+        vec![Series::new("SEM", SEM, ribbon(&x, &sem)), Series::new("EM", EM, vec![Mark::line("value", x, em)])],
+    )
 }
 
 fn gap_figure(number: usize, start: &StartDigest) -> Figure {
     let x = numbers(0, start.em.len());
     let zero = vec![0.0; x.len()];
-    Figure {
-        name: format!("gap-start-{}", number + 1),
-        title: "SEM's log-likelihood minus EM's after the same round".into(),
-        x: Axis::linear("round"),
-        y: Axis::linear("difference, nats per row"),
-        series: vec![
+    Figure::new(
+        format!("gap-start-{}", number + 1),
+        "SEM's log-likelihood minus EM's after the same round",
+        Axis::linear("round"),
+        Axis::linear("difference, nats per row"),
+        vec![
             Series::new("SEM − EM", SEM, ribbon(&x, &start.gap)),
             Series::new("EM", EM, vec![Mark::line("", x, zero)]),
         ],
-    }
+    )
 }
 
 pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &str) -> Section {
@@ -205,6 +204,7 @@ pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &st
         caption: "Largest difference of any component over all starts and runs: in any round, and in the last".into(),
         heading: ["", "weight", "mean", "of Γ_μ", "covariance", "of Γ_Σ"].map(Into::into).into(),
         rows: Vec::new(),
+        ..Table::default()
     };
     for (name, largest) in [("any round", &summary.largest_difference), ("last round", &summary.last_difference)] {
         for (how, parts) in [("by number", &largest.unmatched), ("matched", &largest.matched)] {
@@ -225,7 +225,7 @@ pub(crate) fn differences(comparison: &Comparison, summary: &Summary, units: &st
         };
         let options =
             vec![option("matched", "matched", &start.matched), option("by number", "unmatched", &start.unmatched)];
-        vec![Block::Choice(Choice { label: "components".into(), options })]
+        vec![Block::Choice(Choice { label: "components".into(), group: None, options })]
     });
     Section {
         heading: "Differences between the models".into(),
@@ -257,13 +257,13 @@ fn difference_figures(suffix: &str, differences: &Differences, units: &str) -> V
             let medians = part[1..].iter().map(|round| round[k].median).collect();
             Series::new(&k.to_string(), k, vec![Mark::line("median", numbers(1, part.len() - 1), medians)])
         };
-        Figure {
-            name: format!("{name}-{suffix}"),
-            title: title.into(),
-            x: Axis::linear("round"),
-            y: Axis::linear(&label),
-            series: (0..part[0].len()).map(series).collect(),
-        }
+        Figure::new(
+            format!("{name}-{suffix}"),
+            title,
+            Axis::linear("round"),
+            Axis::linear(&label),
+            (0..part[0].len()).map(series).collect(),
+        )
     };
     vec![
         figure("weights", "Weights, by component", "difference".into(), &differences.weight),
@@ -296,6 +296,7 @@ pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) ->
             vec!["within one typical deviation".into(), share(found.within_one), "about 68 %".into()],
             vec!["within two".into(), share(found.within_two), "about 95 %".into()],
         ],
+        ..Table::default()
     };
     let text = format!(
         "In each round of the first run of SEM, EM's update from the same model is computed as well. The figures show the \
@@ -317,7 +318,7 @@ pub(crate) fn bounds(comparison: &Comparison, summary: &Summary, units: &str) ->
         for k in 0..n_components.min(MOST_COMPONENTS) {
             options.push((k.to_string(), vec![Block::Figure(bound_figure(number, rounds, Some(k), units))]));
         }
-        vec![Block::Choice(Choice { label: "component".into(), options })]
+        vec![Block::Choice(Choice { label: "component".into(), group: None, options })]
     });
     Some(Section {
         heading: "Single updates and theoretical bounds".into(),
@@ -338,17 +339,17 @@ fn bound_figure(start: usize, rounds: &[BoundRound], component: Option<usize>, u
         Series::new(name, colour, vec![Mark::line(label, x.clone(), values(of))])
     };
     let which = component.map_or("largest".into(), |k| format!("component-{k}"));
-    Figure {
-        name: format!("bounds-start-{}-{which}", start + 1),
-        title: "Distance between the means after one update of EM and of SEM".into(),
-        x: Axis::linear("round"),
-        y: Axis::log(&format!("Euclidean distance, {units}")),
-        series: vec![
+    Figure::new(
+        format!("bounds-start-{}-{which}", start + 1),
+        "Distance between the means after one update of EM and of SEM",
+        Axis::linear("round"),
+        Axis::log(&format!("Euclidean distance, {units}")),
+        vec![
             line("bound", BOUND, "at most", &|round, k| round.mean_bound[k].unwrap_or(f64::NAN)).dashed(),
             line("typical", TYPICAL, "about", &|round, k| round.mean_typical[k]).dashed(),
             line("actual", SEM, "is", &|round, k| round.difference[k].mean),
         ],
-    }
+    )
 }
 
 pub(crate) fn speed(comparison: &Comparison, summary: &Summary) -> Section {
@@ -367,6 +368,7 @@ pub(crate) fn speed(comparison: &Comparison, summary: &Summary) -> Section {
             row("SEM (KND²)", time.sem_seconds, time.sem_multiplications),
             vec!["EM ÷ SEM".into(), format!("{:.2}", time.speedup), "2".into()],
         ],
+        ..Table::default()
     };
     let text = summary.repairs.sentence();
     Section { heading: "Speed and repairs".into(), blocks: vec![Block::Table(table), Block::Text(text)] }
@@ -388,6 +390,7 @@ fn how(comparison: &Comparison) -> Section {
             row("variance floor (relative to the squared column scale)", format!("{:e}", plan.regularization)),
             row("seed", plan.seed.to_string()),
         ],
+        ..Table::default()
     };
     Section { heading: "Settings".into(), blocks: vec![Block::Table(table)] }
 }

@@ -25,16 +25,16 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, model: &Mixture<Full
         let (x, y) = outline(centre, projected(model.components.covariance(k), &axes));
         Mark::Area { x, y, opacity: 0.04 + 0.3 * model.weights[k] / heaviest }
     };
-    Ok(Figure {
-        name: name.into(),
-        title: title.into(),
-        x: Axis::linear("first projected coordinate"),
-        y: Axis::linear("second projected coordinate"),
-        series: vec![
+    Ok(Figure::new(
+        name,
+        title,
+        Axis::linear("first projected coordinate"),
+        Axis::linear("second projected coordinate"),
+        vec![
             Series::new("rows", 6, vec![dots]),
             Series::new("components, one standard deviation", 0, (0..model.n_components()).map(ellipse).collect()),
         ],
-    })
+    ))
 }
 
 /// Two orthonormal vectors in a random direction, the same for each number of columns.

@@ -89,7 +89,7 @@ fn by_set(heading: &str, evaluated: &[Evaluated], blocks: impl Fn(&Evaluated) ->
         prefix_names(&mut blocks, &format!("{}-", set.set.name));
         (set.set.title.to_string(), blocks)
     };
-    let choice = Choice { label: "data set".into(), options: evaluated.iter().map(option).collect() };
+    let choice = Choice { label: "data set".into(), group: None, options: evaluated.iter().map(option).collect() };
     Section { heading: heading.into(), blocks: vec![Block::Choice(choice)] }
 }
 
@@ -102,6 +102,7 @@ fn findings_table(findings: &[Finding]) -> Table {
         caption: "Γ_μ = √D·Δ and Γ_Σ = D·Δ² are the largest possible differences".into(),
         heading: ["finding", "paper", "here", "agrees", "because"].map(Into::into).into(),
         rows: findings.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 
@@ -146,5 +147,6 @@ fn specimens_table(specimens: &[Specimen]) -> Table {
         .map(Into::into)
         .into(),
         rows: groups.iter().map(row).collect(),
+        ..Table::default()
     }
 }
