@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const [chromium, file, folder] = process.argv.slice(2);
 const SCREENS = [
-  { name: "desktop", width: 1280, height: 1280, mobile: false, dark: false },
+  { name: "desktop", width: 1400, height: 1280, mobile: false, dark: false },
   { name: "phone", width: 390, height: 844, mobile: true, dark: true },
 ];
 // All figures of a page are counted, but only this many are tried.
@@ -108,8 +108,8 @@ class Tab {
 async function figuresAreDrawn(tab) {
   const figures = await tab.ask(`return [...document.querySelectorAll("figure[data-name]")].map(figure => {
     const data = JSON.parse(figure.querySelector("script").textContent);
-    return { id: figure.id, expected: data.series.length, isRead: data.series.some(series => series.marks.length > 0), hidden: figure.closest("[hidden]") !== null,
-      drawn: [...figure.querySelectorAll(".marks > g")].filter(group => [...group.querySelectorAll("path")].some(path => path.getAttribute("d").length > 3)).length,
+    return { id: figure.id, expected: data.series.length, isEqual: data.equal, isRead: data.series.some(series => series.marks.length > 0), hidden: figure.closest("[hidden]") !== null,
+      drawn: data.series.filter((_, number) => [...figure.querySelectorAll(\`.marks > g[data-series="\${number}"] path, .notes > g[data-series="\${number}"] > *\`)].some(mark => mark.localName === "text" || mark.getAttribute("d").length > 3)).length,
       buttons: figure.querySelectorAll(".legend-bar button[data-series]").length,
       ticks: figure.querySelectorAll(".tick").length };
   });`);
@@ -121,12 +121,68 @@ async function figuresAreDrawn(tab) {
   return figures;
 }
 
+/** Nothing is wider than the page, and letters are large enough; tables need not be scrolled. */
 async function pageFits(tab, screen) {
-  const { width, least } = await tab.ask(`
-    const sizes = [...document.querySelectorAll("figure .tick")].filter(text => text.getClientRects().length).map(text => text.getBoundingClientRect().height);
-    return { width: document.documentElement.scrollWidth, least: Math.min(...sizes) };`);
+  const { width, least, wide, scrolled } = await tab.ask(`
+    const shown = [...document.querySelectorAll("body *")].filter(node => node.getClientRects().length && !node.closest("clipPath, .marks, .notes"));
+    const sizes = shown.filter(node => node.matches("figure .tick")).map(text => text.getBoundingClientRect().height);
+    const isWide = node => { const { left, right } = node.getBoundingClientRect(); return left < -1 || right > innerWidth + 1; };
+    return { width: document.documentElement.scrollWidth, least: Math.min(...sizes),
+      wide: shown.filter(isWide).map(node => \`\${node.localName}.\${node.getAttribute("class")} "\${node.textContent.slice(0, 40)}"\`),
+      scrolled: [...document.querySelectorAll(".table")].filter(table => table.scrollWidth > table.clientWidth + 1).map(table => table.textContent.slice(0, 60)) };`);
   check(width <= screen.width, `${screen.name}: the page is ${width} pixels wide`);
+  check(wide.length === 0, `${screen.name}: wider than the page: ${wide.slice(0, 3).join("; ")}`);
+  check(scrolled.length === 0, `${screen.name}: tables have to be scrolled: ${scrolled.join("; ")}`);
   check(least >= 10, `${screen.name}: letters of ${least} pixels`);
+}
+
+/** The lengths of a unit on the axes of a figure, from its marks and from its numbers. */
+async function unitsOf(tab, id) {
+  return tab.ask(`
+    const figure = document.querySelector("#${id}"), data = JSON.parse(figure.querySelector("script").textContent), { drawn } = data;
+    const [a, , , d] = figure.querySelector(".marks").getAttribute("transform").match(/-?[\\d.e-]+/g).map(Number);
+    const ticks = [...figure.querySelectorAll(".tick")].map(text => ({ anchor: text.getAttribute("text-anchor"), value: Number(text.textContent.replaceAll("−", "-")),
+      x: Number(text.getAttribute("x")), y: Number(text.getAttribute("y")) }));
+    const unit = (anchor, axis) => { const own = ticks.filter(tick => tick.anchor === anchor), first = own[0], last = own.at(-1); return Math.abs((last[axis] - first[axis]) / (last.value - first.value)); };
+    return { marks: [a * drawn.width / (drawn.x[1] - drawn.x[0]), d * drawn.height / (drawn.y[1] - drawn.y[0])], ticks: [unit("middle", "x"), unit("end", "y")] };`);
+}
+
+/** A unit has the same length on both axes, before and after looking closer. */
+async function unitsAreEqual(tab, id) {
+  const same = async when => {
+    for (const [what, [x, y]] of Object.entries(await unitsOf(tab, id))) {
+      check(Math.abs(x / y - 1) < 1e-3, `${id}: ${when}, a unit of the ${what} is ${x} pixels across and ${y} along`);
+    }
+  };
+  await same("whole");
+  const box = await tab.ask(`const svg = document.querySelector("#${id} .plot > svg"); svg.scrollIntoView({ block: "center" });
+    const { left, top, width, height } = svg.getBoundingClientRect(); return { left, top, width, height };`);
+  const at = (x, y) => [box.left + x * box.width, box.top + y * box.height];
+  await tab.mouse("mousePressed", ...at(0.3, 0.3), 1);
+  await tab.mouse("mouseMoved", ...at(0.8, 0.4), 1);
+  await tab.mouse("mouseReleased", ...at(0.8, 0.4));
+  check(await tab.ask(`return !document.querySelector("#${id} .reset").hidden;`), `${id}: dragging does not look closer`);
+  await same("closer");
+  await tab.ask(`document.querySelector("#${id} .reset").click();`);
+}
+
+/** A group's selector switches all its choices at once. */
+async function groupsSwitch(tab) {
+  const groups = await tab.ask(`return [...document.querySelectorAll(".groups .group")].map(group => {
+    const select = group.querySelector("select"), choices = [...document.querySelectorAll(".choice[data-group]")].filter(choice => choice.dataset.group === group.dataset.group);
+    const faults = [];
+    for (const number of [...[...select.options].keys()].reverse()) {
+      select.value = String(number);
+      select.dispatchEvent(new Event("change"));
+      choices.forEach((choice, i) => [...choice.querySelectorAll(":scope > .option")].forEach((option, other) => { if (option.hidden !== (other !== number)) faults.push([number, i, other]); }));
+    }
+    return { name: group.dataset.group, n: choices.length, faults, shown: group.getClientRects().length > 0, inside: choices.filter(choice => choice.querySelector(":scope > label")).length };
+  });`);
+  const named = await tab.ask(`return new Set([...document.querySelectorAll(".choice[data-group]")].map(choice => choice.dataset.group)).size;`);
+  check(groups.length === named, `${groups.length} selectors for ${named} groups`);
+  for (const { name, n, faults, shown, inside } of groups) {
+    check(n > 0 && shown && inside === 0 && faults.length === 0, `group ${name}: ${n} choices, faults ${JSON.stringify(faults)}`);
+  }
 }
 
 /** Hovering shows values; dragging looks closer; a button shows everything again. */
@@ -164,12 +220,12 @@ async function legendHides(tab, id) {
   check(await tab.ask(shown) === all, `${id}: the legend does not show again`);
 }
 
-/** Each option of each choice shows its own figures, and only those. */
+/** Each option of each choice with its own selector shows its own figures, and only those. */
 async function choicesChoose(tab) {
-  const n = await tab.ask(`return document.querySelectorAll(".choice").length;`);
+  const n = await tab.ask(`return document.querySelectorAll(".choice:not([data-group])").length;`);
   for (let choice = 0; choice < n; choice++) {
     const faults = await tab.ask(`
-      const choice = document.querySelectorAll(".choice")[${choice}];
+      const choice = document.querySelectorAll(".choice:not([data-group])")[${choice}];
       const select = choice.querySelector(":scope > label > select"), options = [...choice.querySelectorAll(":scope > .option")];
       const faults = [];
       for (const number of [...options.keys()].reverse()) {
@@ -191,6 +247,8 @@ async function onScreen(browser, screen) {
     await figureAnswers(tab, id);
     await legendHides(tab, id);
   }
+  for (const { id } of figures.filter(figure => !figure.hidden && figure.isEqual).slice(0, MOST_USED)) await unitsAreEqual(tab, id);
+  await groupsSwitch(tab);
   await choicesChoose(tab);
   const headings = await tab.ask(`return document.querySelectorAll("section").length;`);
   for (let section = 0; section < headings; section++) {

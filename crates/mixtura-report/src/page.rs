@@ -2,9 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::choice::{Choice, group_selectors};
 use crate::escaped;
 use crate::figure::Figure;
-use crate::svg::{STYLE, class_of, light_colours};
+use crate::legend::{bar_html, sample};
+use crate::sheet::Sheet;
+use crate::style::{STYLE, classes, light_colours};
+use crate::table::Table;
 
 /// A page: findings first, then sections.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,36 +69,19 @@ pub enum Block {
     Table(Table),
     /// Several alternatives, one of which is shown.
     Choice(Choice),
+    /// Several figures as panels of one.
+    Sheet(Sheet),
 }
 
-/// A table with a header; the first column contains the row names.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
-    /// Caption.
-    pub caption: String,
-    /// Names of the columns.
-    pub heading: Vec<String>,
-    /// The rows.
-    pub rows: Vec<Vec<String>>,
-}
+/// The script of a page.
+const SCRIPT: &str = concat!(include_str!("ticks.js"), include_str!("figure.js"), include_str!("page.js"));
 
-/// Several alternatives, one of which is shown.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
-    /// Label of the choice.
-    pub label: String,
-    /// The alternatives: name and contents.
-    pub options: Vec<(String, Vec<Block>)>,
-}
-
-/// Cells longer than this are prose, which may be wrapped.
-const PROSE: usize = 32;
-
-/// Numbers the figures and choices of a page.
+/// Numbers the figures, sheets and choices of a page.
 #[derive(Default)]
-struct Counter {
+pub(crate) struct Counter {
     n_figures: usize,
-    n_choices: usize,
+    n_sheets: usize,
+    pub n_choices: usize,
 }
 
 impl Page {
@@ -117,59 +104,86 @@ impl Page {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <title>{title}</title><link rel=\"icon\" href=\"data:,\">\n<style>:root{{{colours}}}\n{page_style}{STYLE}</style></head>\n\
              <body><main><header><h1>{title}</h1><p class=\"subtitle\">{subtitle}</p>{verdict}\
-             <div class=\"findings\">{findings}</div></header>\n{body}\n<footer>{footer}</footer></main>\n\
+             <div class=\"findings\">{findings}</div></header>\n{selectors}{body}\n<footer>{footer}</footer></main>\n\
              <script>{script}</script></body></html>\n",
             title = escaped(&self.title),
             colours = light_colours(),
             page_style = include_str!("page.css"),
             subtitle = escaped(&self.subtitle),
             footer = escaped(&self.footer),
-            script = include_str!("page.js"),
+            selectors = group_selectors(&self.sections),
+            script = SCRIPT,
         )
     }
 
-    /// All figures, including those of choices.
+    /// All figures, including those of choices, but not the panels of sheets.
     pub fn figures(&self) -> Vec<&Figure> {
-        let mut figures = Vec::new();
-        self.sections.iter().for_each(|section| collect(&section.blocks, &mut figures));
-        figures
+        let figure = |block| if let Found::Figure(figure) = block { Some(figure) } else { None };
+        self.found().into_iter().filter_map(figure).collect()
+    }
+
+    /// All sheets, including those of choices.
+    pub fn sheets(&self) -> Vec<&Sheet> {
+        let sheet = |block| if let Found::Sheet(sheet) = block { Some(sheet) } else { None };
+        self.found().into_iter().filter_map(sheet).collect()
+    }
+
+    fn found(&self) -> Vec<Found<'_>> {
+        let mut found = Vec::new();
+        self.sections.iter().for_each(|section| collect(&section.blocks, &mut found));
+        found
     }
 }
 
-/// Adds a prefix to the names of all figures, so that several data sets can have the same figures.
+/// What is saved as a file of its own.
+enum Found<'a> {
+    Figure(&'a Figure),
+    Sheet(&'a Sheet),
+}
+
+/// Adds a prefix to the names of all figures and sheets, so that several data sets can have the same ones.
 pub fn prefix_names(blocks: &mut [Block], prefix: &str) {
     for block in blocks {
         match block {
             Block::Figure(figure) => figure.name.insert_str(0, prefix),
+            Block::Sheet(sheet) => sheet.name.insert_str(0, prefix),
             Block::Choice(choice) => choice.options.iter_mut().for_each(|(_, blocks)| prefix_names(blocks, prefix)),
             Block::Text(_) | Block::Table(_) => {}
         }
     }
 }
 
-fn collect<'a>(blocks: &'a [Block], figures: &mut Vec<&'a Figure>) {
+fn collect<'a>(blocks: &'a [Block], found: &mut Vec<Found<'a>>) {
     for block in blocks {
         match block {
-            Block::Figure(figure) => figures.push(figure),
-            Block::Choice(choice) => choice.options.iter().for_each(|(_, blocks)| collect(blocks, figures)),
+            Block::Figure(figure) => found.push(Found::Figure(figure)),
+            Block::Sheet(sheet) => found.push(Found::Sheet(sheet)),
+            Block::Choice(choice) => choice.options.iter().for_each(|(_, blocks)| collect(blocks, found)),
             Block::Text(_) | Block::Table(_) => {}
+        }
+    }
+}
+
+impl Tone {
+    /// The style class.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Neutral => "neutral",
+            Self::Caution => "caution",
         }
     }
 }
 
 impl Finding {
     fn to_html(&self) -> String {
-        let tone = match self.tone {
-            Tone::Good => "good",
-            Tone::Neutral => "neutral",
-            Tone::Caution => "caution",
-        };
+        let tone = self.tone.class();
         let (value, label) = (escaped(&self.value), escaped(&self.label));
         format!("<div class=\"finding {tone}\"><b>{value}</b><span>{label}</span></div>")
     }
 }
 
-fn html_of(blocks: &[Block], counter: &mut Counter) -> String {
+pub(crate) fn html_of(blocks: &[Block], counter: &mut Counter) -> String {
     blocks
         .iter()
         .map(|block| match block {
@@ -177,6 +191,10 @@ fn html_of(blocks: &[Block], counter: &mut Counter) -> String {
             Block::Figure(figure) => figure_html(figure, counter),
             Block::Table(table) => table.to_html(),
             Block::Choice(choice) => choice.to_html(counter),
+            Block::Sheet(sheet) => {
+                counter.n_sheets += 1;
+                sheet.to_html(&format!("sheet-{}", counter.n_sheets))
+            }
         })
         .collect()
 }
@@ -185,15 +203,16 @@ fn figure_html(figure: &Figure, counter: &mut Counter) -> String {
     counter.n_figures += 1;
     let id = format!("figure-{}", counter.n_figures);
     let mut legend = String::new();
-    for (number, series) in figure.series.iter().enumerate() {
+    for (number, (series, class)) in figure.series.iter().zip(classes(&figure.series)).enumerate() {
         write!(
             legend,
-            "<button type=\"button\" class=\"{}\" data-series=\"{number}\" aria-pressed=\"true\"><svg viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"line\" d=\"M0 4h22\"/></svg>{}</button>",
-            class_of(series),
+            "<button type=\"button\" class=\"{class}\" data-series=\"{number}\" aria-pressed=\"true\"><svg viewBox=\"0 0 22 10\" aria-hidden=\"true\">{}</svg>{}</button>",
+            sample(series, 1.0),
             escaped(&series.name)
         )
         .expect("invariant: writing to a string cannot fail");
     }
+    legend.push_str(&bar_html(figure));
     // Inside a script element, only "</" is forbidden.
     let data = figure.to_data().to_string().replace("</", "<\\/");
     format!(
@@ -206,47 +225,6 @@ fn figure_html(figure: &Figure, counter: &mut Counter) -> String {
     )
 }
 
-impl Table {
-    fn to_html(&self) -> String {
-        let cells = |row: &[String], tag: &str| -> String {
-            let class = |cell: &str| if cell.chars().count() > PROSE { " class=\"prose\"" } else { "" };
-            row.iter().map(|cell| format!("<{tag}{}>{}</{tag}>", class(cell), escaped(&with_minus(cell)))).collect()
-        };
-        let rows: String = self.rows.iter().map(|row| format!("<tr>{}</tr>", cells(row, "td"))).collect();
-        format!(
-            "<p class=\"caption\">{caption}</p><div class=\"table\"><table aria-label=\"{caption}\"><thead><tr>{}</tr></thead>\
-             <tbody>{rows}</tbody></table></div>",
-            cells(&self.heading, "th"),
-            caption = escaped(&self.caption)
-        )
-    }
-}
-
-/// A negative number with a minus sign in place of a hyphen.
-fn with_minus(cell: &str) -> String {
-    if cell.parse::<f64>().is_ok() { cell.replace('-', "−") } else { cell.into() }
-}
-
-impl Choice {
-    fn to_html(&self, counter: &mut Counter) -> String {
-        counter.n_choices += 1;
-        let id = format!("choice-{}", counter.n_choices);
-        let mut options = String::new();
-        let mut parts = String::new();
-        for (number, (name, blocks)) in self.options.iter().enumerate() {
-            let hidden = if number == 0 { "" } else { " hidden" };
-            write!(options, "<option value=\"{number}\">{}</option>", escaped(name))
-                .expect("invariant: writing to a string cannot fail");
-            write!(parts, "<div class=\"option\"{hidden}>{}</div>", html_of(blocks, counter))
-                .expect("invariant: writing to a string cannot fail");
-        }
-        format!(
-            "<div class=\"choice\"><label for=\"{id}\">{} <select id=\"{id}\">{options}</select></label>{parts}</div>",
-            escaped(&self.label)
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,25 +232,23 @@ mod tests {
 
     fn figure(name: &str) -> Block {
         let marks = vec![Mark::line("value", vec![0.0, 1.0], vec![1.0, 2.0])];
-        Block::Figure(Figure {
-            name: name.into(),
-            title: format!("title </script> of {name}"),
-            x: Axis::linear("round"),
-            y: Axis::linear("value </script>"),
-            series: vec![Series::new("s", 0, marks)],
-        })
+        let series = vec![Series::new("s", 0, marks)];
+        let title = format!("title </script> of {name}");
+        Block::Figure(Figure::new(name, title, Axis::linear("round"), Axis::linear("value </script>"), series))
     }
 
     #[test]
     fn a_page_holds_everything_and_refers_to_nothing() {
         let choice = Choice {
             label: "start".into(),
+            group: None,
             options: vec![("1".into(), vec![figure("a")]), ("2".into(), vec![figure("b"), Block::Text("t".into())])],
         };
         let table = Table {
             caption: "c".into(),
             heading: vec!["h".into()],
             rows: vec![vec!["1 < 2".into()], vec!["-1.5".into()]],
+            verdicts: None,
         };
         let page = Page {
             title: "T".into(),
@@ -299,5 +275,19 @@ mod tests {
         for outside in ["http:", "https:", "src=", "@import", "url(h"] {
             assert!(!html.contains(outside), "{outside}");
         }
+    }
+
+    #[test]
+    fn sheets_are_found_and_renamed() {
+        let Block::Figure(panel) = figure("panel") else { unreachable!() };
+        let sheet = Sheet { name: "s".into(), columns: 1, panels: vec![("one".into(), panel)], ..Sheet::default() };
+        let options = vec![("1".into(), vec![Block::Sheet(sheet), figure("a")])];
+        let mut blocks = vec![Block::Choice(Choice { label: "set".into(), group: None, options })];
+        prefix_names(&mut blocks, "big-");
+        let page = Page { sections: vec![Section { heading: "S".into(), blocks }], ..Page::default() };
+        assert_eq!(page.sheets()[0].name, "big-s");
+        assert_eq!(page.figures().iter().map(|figure| figure.name.as_str()).collect::<Vec<_>>(), ["big-a"]);
+        let html = page.to_html();
+        assert!(html.contains("id=\"sheet-1\"") && html.contains("(a) one") && html.contains("id=\"sheet-1-1-clip\""));
     }
 }

@@ -2,236 +2,116 @@
 
 use std::fmt::Write as _;
 
-use crate::figure::{Axis, Figure, Mark, Series};
-use crate::ticks::ticks;
-use crate::{Scale, escaped};
+use crate::escaped;
+use crate::figure::{Figure, Mark};
+use crate::layout::{EDGE, LABEL_GAP, LINE_HEIGHT, Layout, Least, TICK_GAP};
+use crate::legend::Legend;
+use crate::notes::notes;
+use crate::style::{Look, PRINT, SCREEN, classes, has_halo};
+use crate::text::wrapped;
 
-/// Size of a figure, and of the area inside its axes.
+/// Width of a figure on the screen, in pixels.
 const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 380.0;
-const FRAME: Frame = Frame { left: 84.0, top: 14.0, width: 618.0, height: 312.0 };
-/// Height of the title and of a line of the legend in a standalone figure.
-const TITLE: f64 = 34.0;
-const LEGEND_LINE: f64 = 22.0;
-/// Width of a legend entry without its name, and of a letter.
-const SWATCH: f64 = 34.0;
-const LETTER: f64 = 7.4;
-/// Approximate number of ticks on each axis.
-const X_TICKS: usize = 8;
-const Y_TICKS: usize = 6;
-/// Number of colours before they repeat.
-pub(crate) const COLOURS: usize = 8;
+/// Width of a column in print, in millimetres.
+pub(crate) const COLUMN: f64 = 84.0;
+/// Points in a millimetre.
+const POINTS: f64 = 72.0 / 25.4;
 
-/// Style sheet of all figures, with named colours.
-pub(crate) const STYLE: &str = include_str!("figure.css");
-/// The named colours on a white background, distinguishable with any colour vision (after Okabe and Ito 2008);
-/// pages use others in dark mode.
-const PALETTE: [(&str, &str); 12] = [
-    ("paper", "#ffffff"),
-    ("ink", "#1c2430"),
-    ("quiet", "#5b6675"),
-    ("rule", "#dfe4ea"),
-    ("c0", "#0072b2"),
-    ("c1", "#d55e00"),
-    ("c2", "#009e73"),
-    ("c3", "#b85c94"),
-    ("c4", "#3a9bdc"),
-    ("c5", "#c98a00"),
-    ("c6", "#5c5c5c"),
-    ("c7", "#7a4fb5"),
-];
-
-/// The area inside the axes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame {
-    pub left: f64,
-    pub top: f64,
-    pub width: f64,
-    pub height: f64,
+/// The size of a standalone file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Size {
+    /// As large as the window.
+    Any,
+    /// A width in millimetres; the unit of the drawing is a point.
+    Millimetres(f64),
 }
 
-/// The ends of both axes, in units of the axes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct View {
-    pub x: (f64, f64),
-    pub y: (f64, f64),
-}
-
-impl View {
-    /// The range of a figure's values, with a margin above and below.
-    pub(crate) fn of(figure: &Figure) -> Self {
-        let (mut x, mut y) = (EMPTY, EMPTY);
-        for mark in figure.series.iter().flat_map(|series| &series.marks) {
-            let (places, values) = mark.extent();
-            places.iter().filter_map(|&value| figure.x.scale.place(value)).for_each(|place| extend(&mut x, place));
-            values.filter_map(|value| figure.y.scale.place(value)).for_each(|place| extend(&mut y, place));
-        }
-        Self { x: padded(x, 0.0, false), y: padded(y, 0.05, figure.y.scale == Scale::Linear) }
+impl Size {
+    /// The width of the drawing in points.
+    pub(crate) fn points(millimetres: f64) -> f64 {
+        millimetres * POINTS
     }
-
-    fn to_frame(self, frame: Frame, x: f64, y: f64) -> (f64, f64) {
-        let share = |(from, to): (f64, f64), at: f64| (at - from) / (to - from);
-        (frame.left + share(self.x, x) * frame.width, frame.top + (1.0 - share(self.y, y)) * frame.height)
-    }
-}
-
-const EMPTY: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
-
-fn extend(range: &mut (f64, f64), place: f64) {
-    *range = (range.0.min(place), range.1.max(place));
-}
-
-/// A range of positive length, even for a single value or none.
-fn padded((from, to): (f64, f64), share: f64, keeps_sign: bool) -> (f64, f64) {
-    if from > to {
-        return (0.0, 1.0);
-    }
-    let least = 1e-12 * from.abs().max(to.abs()).max(1e-290);
-    let margin = if to - from > least { share * (to - from) } else { 0.5 * (from.abs() + to.abs()).max(1.0) };
-    // Do not extend the range of non-negative values below 0.
-    let bottom = if keeps_sign && from >= 0.0 && from < margin { 0.0 } else { from - margin };
-    (bottom, to + margin)
 }
 
 impl Figure {
     /// The figure as a standalone file with title and legend.
     pub fn to_svg(&self) -> String {
-        let lines = legend_lines(&self.series);
-        let above = TITLE + LEGEND_LINE * lines.len() as f64;
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 {} {WIDTH} {}\" font-family=\"system-ui, sans-serif\">\
-             <style>{}</style><rect class=\"paper\" x=\"0\" y=\"{}\" width=\"{WIDTH}\" height=\"{}\"/>\
-             <text class=\"title\" x=\"{}\" y=\"{}\">{}</text>",
-            -above,
-            HEIGHT + above,
-            plain_style(),
-            -above,
-            HEIGHT + above,
-            FRAME.left,
-            20.0 - above,
-            escaped(&self.title)
+        self.standalone(SCREEN, WIDTH, Size::Any)
+    }
+
+    /// The figure ready for print, 84 mm wide with text of 7 to 8 points, like a column of a paper.
+    pub fn to_column_svg(&self) -> String {
+        self.standalone(PRINT, Size::points(COLUMN), Size::Millimetres(COLUMN))
+    }
+
+    fn standalone(&self, look: Look, width: f64, size: Size) -> String {
+        let (head, above) = heading(&[&self.title], look, width);
+        let legend = Legend::of(self, look, width - look.tick);
+        let layout = Layout::of(self, look, width, Least::default());
+        let below = above + legend.height + 0.3 * look.tick;
+        let body = format!(
+            "{head}<g transform=\"translate({:.2} {above:.2})\">{}</g><g transform=\"translate(0 {below:.2})\">{}</g>",
+            0.5 * look.tick,
+            legend.svg,
+            self.drawing(&layout, "figure")
         );
-        for (line, entries) in lines.iter().enumerate() {
-            let y = TITLE + LEGEND_LINE * (line as f64 + 0.4) - above;
-            for (x, series) in entries {
-                let class = class_of(series);
-                write!(
-                    svg,
-                    "<g class=\"{class}\"><path class=\"line\" d=\"M{x} {y}h22\"/></g><text class=\"legend\" x=\"{}\" y=\"{}\">{}</text>",
-                    x + 28.0,
-                    y + 4.0,
-                    escaped(&series.name)
-                )
-                .expect("invariant: writing to a string cannot fail");
-            }
-        }
-        svg.push_str(&self.drawing("figure"));
-        svg.push_str("</svg>\n");
-        svg
+        document(&body, &self.title, look, (width, below + layout.height), size)
     }
 
     /// The figure as part of a page, whose styles and script it shares; `id` must be unique on the page.
     pub(crate) fn to_inline_svg(&self, id: &str) -> String {
+        self.inline(&Layout::of(self, SCREEN, WIDTH, Least::default()), id)
+    }
+
+    /// The layout of the figure in a page before its script changes it.
+    pub(crate) fn inline_layout(&self) -> Layout {
+        Layout::of(self, SCREEN, WIDTH, Least::default())
+    }
+
+    pub(crate) fn inline(&self, layout: &Layout, id: &str) -> String {
         format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">{}</svg>",
+            "<svg viewBox=\"0 0 {:.1} {:.1}\" role=\"img\" aria-label=\"{}\">{}</svg>",
+            layout.width,
+            layout.height,
             escaped(&self.title),
-            self.drawing(id)
+            self.drawing(layout, id)
         )
     }
 
-    /// The data for the page's script: the axes and the values.
-    pub(crate) fn to_data(&self) -> serde_json::Value {
-        let view = View::of(self);
-        let axis = |axis: &Axis, (from, to): (f64, f64)| serde_json::json!({"label": axis.label, "log": axis.scale == Scale::Log, "from": from, "to": to});
-        let values = |values: &[f64]| -> Vec<Option<f64>> {
-            values.iter().map(|&value| value.is_finite().then(|| short(value))).collect()
-        };
-        let mark = |mark: &Mark| match mark {
-            Mark::Line { label, x, y } => Some(serde_json::json!({"label": label, "x": values(x), "y": values(y)})),
-            Mark::Band { label, x, low, high } => {
-                Some(serde_json::json!({"label": label, "x": values(x), "low": values(low), "high": values(high)}))
-            }
-            // Shown, but not part of the tooltips.
-            Mark::Points { .. } | Mark::Area { .. } => None,
-        };
-        let series = |series: &Series| {
-            let marks: Vec<serde_json::Value> = series.marks.iter().filter_map(mark).collect();
-            serde_json::json!({"name": series.name, "marks": marks})
-        };
-        serde_json::json!({
-            "frame": {"left": FRAME.left, "top": FRAME.top, "width": FRAME.width, "height": FRAME.height},
-            "x": axis(&self.x, view.x),
-            "y": axis(&self.y, view.y),
-            "series": self.series.iter().map(series).collect::<Vec<_>>(),
-        })
-    }
-
-    fn drawing(&self, id: &str) -> String {
-        let view = View::of(self);
-        let Frame { left, top, width, height } = FRAME;
+    /// Axes, marks and notes.
+    pub(crate) fn drawing(&self, layout: &Layout, id: &str) -> String {
+        let classes = classes(&self.series);
+        let frame = layout.frame;
         let mut svg = format!(
-            "<clipPath id=\"{id}-clip\"><rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/></clipPath>\
+            "<clipPath id=\"{id}-clip\"><rect x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\"/></clipPath>\
              <g class=\"axes\">{}</g><g clip-path=\"url(#{id}-clip)\"><g class=\"marks\">",
-            self.axes(view)
+            frame.left,
+            frame.top,
+            frame.width,
+            frame.height,
+            axes(layout)
         );
-        for (number, series) in self.series.iter().enumerate() {
-            write!(svg, "<g class=\"{}\" data-series=\"{number}\">", class_of(series))
+        for (number, (series, class)) in self.series.iter().zip(&classes).enumerate() {
+            write!(svg, "<g class=\"{class}\" data-series=\"{number}\">")
                 .expect("invariant: writing to a string cannot fail");
-            series.marks.iter().for_each(|mark| svg.push_str(&self.mark(mark, view)));
+            series.marks.iter().for_each(|mark| svg.push_str(&self.mark(mark, number, layout)));
             svg.push_str("</g>");
         }
-        svg.push_str("</g></g>");
+        write!(svg, "</g><g class=\"notes\">{}</g></g>", notes(self, layout, &classes))
+            .expect("invariant: writing to a string cannot fail");
         svg
     }
 
-    fn axes(&self, view: View) -> String {
-        let Frame { left, top, width, height } = FRAME;
-        let bottom = top + height;
-        let mut svg = String::new();
-        for tick in ticks(self.x.scale, view.x.0, view.x.1, X_TICKS) {
-            let (x, _) = view.to_frame(FRAME, tick.place, view.y.0);
-            write!(
-                svg,
-                "<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{}\">{}</text>",
-                bottom + 18.0,
-                tick.label
-            )
-            .expect("invariant: writing to a string cannot fail");
-        }
-        for tick in ticks(self.y.scale, view.y.0, view.y.1, Y_TICKS) {
-            let (_, y) = view.to_frame(FRAME, view.x.0, tick.place);
-            write!(
-                svg,
-                "<path class=\"grid\" d=\"M{left} {y:.1}h{width}\"/><text class=\"tick\" text-anchor=\"end\" x=\"{}\" y=\"{:.1}\">{}</text>",
-                left - 8.0,
-                y + 4.0,
-                tick.label
-            )
-            .expect("invariant: writing to a string cannot fail");
-        }
-        let (middle_x, middle_y) = (left + width / 2.0, top + height / 2.0);
-        write!(
-            svg,
-            "<path class=\"axis\" d=\"M{left} {top}V{bottom}h{width}\"/>\
-             <text class=\"label\" text-anchor=\"middle\" x=\"{middle_x}\" y=\"{}\">{}</text>\
-             <text class=\"label\" text-anchor=\"middle\" transform=\"translate(16 {middle_y}) rotate(-90)\">{}</text>",
-            bottom + 40.0,
-            escaped(&self.x.label),
-            escaped(&self.y.label)
-        )
-        .expect("invariant: writing to a string cannot fail");
-        svg
-    }
-
-    fn mark(&self, mark: &Mark, view: View) -> String {
+    fn mark(&self, mark: &Mark, number: usize, layout: &Layout) -> String {
         let point = |x: f64, y: f64| {
             let (x, y) = (self.x.scale.place(x)?, self.y.scale.place(y)?);
-            Some(view.to_frame(FRAME, x, y))
+            Some(layout.view.to_frame(layout.frame, x, y))
         };
         match mark {
             Mark::Line { x, y, .. } => {
-                let points = x.iter().zip(y).map(|(&x, &y)| point(x, y));
-                format!("<path class=\"line\" d=\"{}\"/>", path(points))
+                let path = path(x.iter().zip(y).map(|(&x, &y)| point(x, y)));
+                let halo = has_halo(&self.series, number).then(|| format!("<path class=\"halo\" d=\"{path}\"/>"));
+                format!("{}<path class=\"line\" d=\"{path}\"/>", halo.unwrap_or_default())
             }
             Mark::Points { x, y } => {
                 let dots = x.iter().zip(y).filter_map(|(&x, &y)| point(x, y));
@@ -250,20 +130,108 @@ impl Figure {
                 let ring = both.iter().map(|ends| ends.1).chain(both.iter().rev().map(|ends| ends.0));
                 format!("<path class=\"band\" d=\"{}Z\"/>", path(ring.map(Some)))
             }
+            // Drawn above all series.
+            Mark::Text { .. } | Mark::Level { .. } => String::new(),
         }
     }
 }
 
-/// The style sheet with literal colours, for programs that do not support named ones.
-fn plain_style() -> String {
-    PALETTE
-        .iter()
-        .fold(STYLE.replace('\n', ""), |style, (name, colour)| style.replace(&format!("var(--{name})"), colour))
+/// A standalone file with literal colours on a white background.
+pub(crate) fn document(body: &str, title: &str, look: Look, (width, height): (f64, f64), size: Size) -> String {
+    let dimensions = match size {
+        Size::Any => String::new(),
+        Size::Millimetres(width) => format!(" width=\"{width}mm\" height=\"{:.3}mm\"", height / POINTS),
+    };
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\"{dimensions} viewBox=\"0 0 {width:.3} {height:.3}\" font-family=\"{}\">\
+         <title>{}</title><style>{}</style><rect class=\"paper\" width=\"{width:.3}\" height=\"{height:.3}\"/>{body}</svg>\n",
+        look.font,
+        escaped(title),
+        look.style(),
+    )
 }
 
-/// The named colours on a white background, as a style sheet.
-pub(crate) fn light_colours() -> String {
-    PALETTE.iter().map(|(name, colour)| format!("--{name}:{colour};")).collect()
+/// Paragraphs in bold at the top of a drawing, and their height.
+pub(crate) fn heading(paragraphs: &[&str], look: Look, width: f64) -> (String, f64) {
+    text_lines(paragraphs, "title", look.title, 0.5 * look.tick, width)
+}
+
+/// Paragraphs broken into lines from the left margin, and their height.
+pub(crate) fn text_lines(paragraphs: &[&str], class: &str, size: f64, left: f64, width: f64) -> (String, f64) {
+    // Bold letters are wider.
+    let most = (width - 2.0 * left) / (1.15 * size);
+    let lines: Vec<String> = paragraphs.iter().flat_map(|paragraph| wrapped(paragraph, most)).collect();
+    let line = |(i, line): (usize, &String)| {
+        let y = size * (1.2 + 1.3 * i as f64);
+        format!("<text class=\"{class}\" x=\"{left:.2}\" y=\"{y:.2}\">{}</text>", escaped(line))
+    };
+    let svg = lines.iter().enumerate().map(line).collect();
+    (svg, if lines.is_empty() { 0.0 } else { size * (0.6 + 1.3 * lines.len() as f64) })
+}
+
+fn axes(layout: &Layout) -> String {
+    let Layout { look, frame, view, x, y, .. } = layout;
+    let tick = look.tick;
+    let (left, right, top, bottom) = (frame.left, frame.right(), frame.top, frame.bottom());
+    let mut svg = String::new();
+    let mut push = |part: String| svg.push_str(&part);
+    let at_x = |place: f64| view.to_frame(*frame, place, view.y.0).0;
+    let at_y = |place: f64| view.to_frame(*frame, view.x.0, place).1;
+    let number = |anchor: &str, x: f64, y: f64, label: &str| {
+        format!("<text class=\"tick\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>")
+    };
+    for mark in &x.ticks {
+        let x = at_x(mark.place);
+        push(format!("<path class=\"grid\" d=\"M{x:.1} {top:.2}V{bottom:.2}\"/>"));
+        push(number("middle", x, bottom + 1.5 * tick, &mark.label));
+    }
+    for mark in &y.ticks {
+        let y = at_y(mark.place);
+        push(format!("<path class=\"grid\" d=\"M{left:.2} {y:.1}H{right:.2}\"/>"));
+        push(number("end", left - TICK_GAP * tick, y + 0.35 * tick, &mark.label));
+    }
+    for mark in &x.second_ticks {
+        let x = at_x(mark.place);
+        push(format!("<path class=\"axis\" d=\"M{x:.1} {top:.2}v{:.2}\"/>", -0.35 * tick));
+        push(number("middle", x, top - 0.7 * tick, &mark.label));
+    }
+    for mark in &y.second_ticks {
+        let y = at_y(mark.place);
+        push(format!("<path class=\"axis\" d=\"M{right:.2} {y:.1}h{:.2}\"/>", 0.35 * tick));
+        push(number("start", right + TICK_GAP * tick, y + 0.35 * tick, &mark.label));
+    }
+    let second_x = if x.second_ticks.is_empty() { String::new() } else { format!("M{left:.2} {top:.2}H{right:.2}") };
+    let second_y = if y.second_ticks.is_empty() { String::new() } else { format!("M{right:.2} {top:.2}V{bottom:.2}") };
+    push(format!("<path class=\"axis\" d=\"M{left:.2} {top:.2}V{bottom:.2}H{right:.2}{second_x}{second_y}\"/>"));
+    push(labels(layout));
+    svg
+}
+
+/// The labels of the axes, line by line.
+fn labels(layout: &Layout) -> String {
+    let Layout { look, frame, width, x, y, .. } = layout;
+    let (size, line) = (look.label, LINE_HEIGHT * look.label);
+    let (middle_x, middle_y) = (frame.left + 0.5 * frame.width, frame.top + 0.5 * frame.height);
+    let mut svg = String::new();
+    let mut push = |attributes: &str, text: &str| {
+        write!(svg, "<text class=\"label\" text-anchor=\"middle\" {attributes}>{}</text>", escaped(text))
+            .expect("invariant: writing to a string cannot fail");
+    };
+    let below = frame.bottom() + (1.5 + LABEL_GAP) * look.tick + 0.85 * size;
+    for (i, text) in x.label.iter().enumerate() {
+        push(&format!("x=\"{middle_x:.2}\" y=\"{:.2}\"", below + line * i as f64), text);
+    }
+    for (i, text) in x.second_label.iter().rev().enumerate() {
+        push(&format!("x=\"{middle_x:.2}\" y=\"{:.2}\"", frame.top - 2.0 * look.tick - line * i as f64), text);
+    }
+    let upright = |x: f64| format!("transform=\"translate({x:.2} {middle_y:.2}) rotate(-90)\"");
+    for (i, text) in y.label.iter().enumerate() {
+        push(&upright(EDGE * look.tick + 0.95 * size + line * i as f64), text);
+    }
+    for (i, text) in y.second_label.iter().rev().enumerate() {
+        push(&upright(width - EDGE * look.tick - 0.3 * size - line * i as f64), text);
+    }
+    svg
 }
 
 /// Points joined by lines, with gaps for missing points.
@@ -280,41 +248,13 @@ fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     path
 }
 
-pub(crate) fn class_of(series: &Series) -> String {
-    let again = if series.colour >= COLOURS { " again" } else { "" };
-    let dashed = if series.dashed { " dashed" } else { "" };
-    format!("series c{}{again}{dashed}", series.colour % COLOURS)
-}
-
-/// The legend entries and their positions, line by line.
-fn legend_lines(series: &[Series]) -> Vec<Vec<(f64, &Series)>> {
-    let mut lines: Vec<Vec<(f64, &Series)>> = Vec::new();
-    let mut x = f64::INFINITY;
-    for series in series {
-        let width = SWATCH + LETTER * series.name.chars().count() as f64 + 14.0;
-        if x + width > WIDTH {
-            lines.push(Vec::new());
-            x = FRAME.left;
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push((x, series));
-        }
-        x += width;
-    }
-    lines
-}
-
-/// Rounds to seven digits, which are enough to read.
-fn short(value: f64) -> f64 {
-    format!("{value:.6e}").parse().unwrap_or(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Axis, Series};
 
     fn figure(x: Axis, y: Axis, series: Vec<Series>) -> Figure {
-        Figure { name: "f".into(), title: "a < b & c".into(), x, y, series }
+        Figure::new("f", "a < b & c", x, y, series)
     }
 
     #[test]
@@ -329,8 +269,11 @@ mod tests {
             })
             .collect();
         let svg = figure(Axis::linear("x"), Axis::linear("y"), series).to_svg();
-        assert_eq!(svg.matches("data-series").count(), 10);
-        assert_eq!(svg.matches("class=\"band\"").count(), 10);
+        let (marks, _) = svg.split_once("class=\"notes\"").unwrap();
+        let (_, marks) = marks.split_once("class=\"marks\"").unwrap();
+        assert_eq!(marks.matches("data-series").count(), 10);
+        assert_eq!(marks.matches("class=\"band\"").count(), 10);
+        assert_eq!((marks.matches("class=\"halo\"").count(), marks.matches("class=\"line\"").count()), (9, 10));
         assert!(svg.contains("a &lt; b &amp; c") && svg.contains("&lt;7&gt;") && svg.contains("series c1 again"));
     }
 
@@ -338,23 +281,10 @@ mod tests {
     fn values_without_a_place_leave_gaps() {
         let mark = Mark::line("v", vec![1.0, 2.0, 3.0, 4.0, 5.0], vec![1.0, f64::NAN, 100.0, 0.0, 10.0]);
         let log = figure(Axis::linear("x"), Axis::log("y"), vec![Series::new("s", 0, vec![mark])]);
-        let path = log.mark(&log.series[0].marks[0], View::of(&log));
+        let layout = log.inline_layout();
+        let path = log.mark(&log.series[0].marks[0], 0, &layout);
         assert_eq!((path.matches('M').count(), path.matches('L').count()), (3, 0));
-        let view = View::of(&log);
-        assert!(view.y.0 < 0.0 && view.y.1 > 2.0 && view.y.1 < 2.2);
-    }
-
-    #[test]
-    fn places_are_where_the_axis_says() {
-        let mark = Mark::line("v", vec![0.0, 10.0], vec![0.0, 1.0]);
-        let figure = figure(Axis::linear("x"), Axis::linear("y"), vec![Series::new("s", 0, vec![mark])]);
-        let view = View::of(&figure);
-        assert_eq!(view.x, (0.0, 10.0));
-        assert_eq!(view.y, (0.0, 1.05));
-        let (x, y) = view.to_frame(FRAME, 5.0, 0.525);
-        assert!(
-            (x - (FRAME.left + FRAME.width / 2.0)).abs() < 1e-9 && (y - (FRAME.top + FRAME.height / 2.0)).abs() < 1e-9
-        );
+        assert!(layout.view.y.0 < 0.0 && layout.view.y.1 > 2.0 && layout.view.y.1 < 2.2);
     }
 
     #[test]
@@ -365,5 +295,42 @@ mod tests {
             let svg = figure(Axis::linear("x"), Axis::linear("y"), vec![Series::new("s", 0, vec![mark])]).to_svg();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
+    }
+
+    #[test]
+    fn long_titles_are_wrapped() {
+        let title = "|w EM − w SEM| by component, selected artificial data set, start 3 of 30, 100 runs of SEM each";
+        let figure = Figure::new("f", title, Axis::linear("x"), Axis::linear("y"), vec![]);
+        assert_eq!(figure.to_svg().matches("class=\"title\"").count(), 2);
+        assert!(figure.to_column_svg().matches("class=\"title\"").count() >= 2);
+    }
+
+    #[test]
+    fn levels_and_second_axes_are_drawn_with_their_labels() {
+        let marks = vec![Mark::line("v", vec![1.0, 50.0], vec![0.0, 1.0]), Mark::level("paper's value", 0.5)];
+        let y = Axis::linear("distance").from_zero().also("per cent of Γ", 10.0);
+        let figure = figure(Axis::linear("round").rounds(), y, vec![Series::new("s", 0, marks)]);
+        let svg = figure.to_svg();
+        let frame = figure.inline_layout().frame;
+        let line = format!("d=\"M{:.2} {:.2}H{:.2}\"", frame.left, frame.bottom() - frame.height / 2.1, frame.right());
+        assert!(svg.contains(&line) && svg.contains("paper's value") && svg.contains("per cent of Γ"), "{line}");
+        // 10 is also a round.
+        assert_eq!(svg.matches(">10</text>").count(), 2);
+    }
+
+    #[test]
+    fn a_column_is_84_mm_wide_with_readable_text() {
+        let marks =
+            vec![Mark::line("v", vec![1.0, 50.0], vec![0.0, 1.0]), Mark::Text { x: 2.0, y: 0.5, text: "3".into() }];
+        let svg = figure(Axis::linear("x"), Axis::linear("y"), vec![Series::new("s", 0, marks)]).to_column_svg();
+        assert!(svg.contains("width=\"84mm\"") && svg.contains("viewBox=\"0 0 238.110 ") && !svg.contains("var("));
+        let sizes: Vec<f64> = PRINT
+            .style()
+            .split("font-size:")
+            .skip(1)
+            .map(|rest| rest.split("px").next().unwrap().parse().unwrap())
+            .collect();
+        // The last three rules replace those of the screen.
+        assert_eq!(sizes[sizes.len() - 3..], [8.0, 7.5, 7.0]);
     }
 }
