@@ -25,10 +25,13 @@ pub(crate) fn grouped<T: Number>(n_columns: usize, factors: &[T], offsets: &[T])
     for first in (0..n_components).step_by(GROUP) {
         let components = first..n_components.min(first + GROUP);
         let mut push = |rows: Range<usize>| {
-            let each = || rows.clone().flat_map(|i| components.clone().map(move |k| (k, i)));
-            numbers.extend(each().map(|(k, i)| offsets[k * n_columns + i]));
+            for i in rows.clone() {
+                numbers.extend(components.clone().map(|k| offsets[k * n_columns + i]));
+            }
             for j in 0..rows.end {
-                numbers.extend(each().filter(|&(_, i)| j <= i).map(|(k, i)| factors[k * size + i * (i + 1) / 2 + j]));
+                for i in rows.start.max(j)..rows.end {
+                    numbers.extend(components.clone().map(|k| factors[k * size + i * (i + 1) / 2 + j]));
+                }
             }
         };
         if !n_columns.is_multiple_of(2) {

@@ -29,7 +29,7 @@ impl Triangle {
         let n_blocks = rows.len() / stride;
         if set.is_wide() {
             let weights = weights.map(|Weights { blocks, stride }| Side { blocks, stride, first: 0, n: 1 });
-            return OuterProduct { blocks: rows, stride, weights, out: sums }.add(set);
+            return OuterProduct { blocks: rows, stride, weights, strip, out: sums }.add(set);
         }
         for first in (0..stride).step_by(STEP) {
             let n = STEP.min(stride - first);

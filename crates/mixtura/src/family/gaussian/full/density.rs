@@ -155,11 +155,12 @@ impl FullPrepared {
 
     fn groups(&self) -> &[f64] {
         self.groups.get_or_init(|| {
-            let of_run = |run: Range<usize>| {
+            let mut groups = Vec::with_capacity(self.factors.len() + self.offsets.len());
+            for run in self.placement.runs() {
                 let (factors, offsets, _) = self.parameters(run);
-                grouped(self.n_columns, factors, offsets)
-            };
-            self.placement.runs().flat_map(of_run).collect()
+                groups.extend_from_slice(&grouped(self.n_columns, factors, offsets));
+            }
+            groups
         })
     }
 
