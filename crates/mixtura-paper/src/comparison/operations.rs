@@ -58,10 +58,10 @@ mod tests {
         let (n, d, k) = (7, 3, 4);
         let (em, sem) = (Operations::em(n, d, k), Operations::sem(n, d, k));
         // A factor of 3 rows with 1, 2 and 3 entries, three squares and a constant.
-        assert_eq!(em.densities, (7 * 4 * (1 + 2 + 3 + 3 + 1)) as f64);
+        assert_eq!(em.densities, 7.0 * 4.0 * (1.0 + 2.0 + 3.0 + 3.0 + 1.0));
         // Products of (1, x, y, z) with itself: ten pairs.
-        assert_eq!((em.statistics, sem.statistics), ((7 * 4 * 10) as f64, (7 * 10) as f64));
-        assert_eq!((em.paper, sem.paper), ((2 * 4 * 7 * 9) as f64, (4 * 7 * 9) as f64));
+        assert_eq!((em.statistics, sem.statistics), (7.0 * 4.0 * 10.0, 7.0 * 10.0));
+        assert_eq!((em.paper, sem.paper), (2.0 * 4.0 * 7.0 * 9.0, 4.0 * 7.0 * 9.0));
         // With many columns EM takes twice as long as SEM with many components, and less than twice with few.
         let ratio = |k| Operations::em(1, 1000, k).total() / Operations::sem(1, 1000, k).total();
         assert!((ratio(1000) - 2.0).abs() < 0.01 && (ratio(1) - 1.0).abs() < 1e-12 && ratio(3) < 1.6);

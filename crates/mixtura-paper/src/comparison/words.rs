@@ -9,20 +9,19 @@ const SAME_MODEL: f64 = 0.01;
 /// What is the same after the last round, what is not, whether either had converged, and how fast SEM was.
 pub(super) fn sentence(summary: &Summary) -> String {
     let share = summary.last_difference.matched.mean / summary.gamma_mean;
-    [
+    let mut sentences = vec![
         likelihoods(&summary.outcomes, &summary.starts),
         models(&summary.outcomes, share),
         convergence(&summary.starts, summary.outcomes.equal_within),
         speed(summary.time.speedup),
-        advice(&summary.outcomes),
-    ]
-    .into_iter()
-    .flatten()
-    .collect::<Vec<_>>()
-    .join(" ")
+    ];
+    if summary.outcomes.starts.worse > 0 {
+        sentences.push("Use fit --algorithm auto --guard to keep the better of both.".into());
+    }
+    sentences.join(" ")
 }
 
-fn likelihoods(outcomes: &Outcomes, starts: &[StartSummary]) -> Option<String> {
+fn likelihoods(outcomes: &Outcomes, starts: &[StartSummary]) -> String {
     let (counts, within) = (outcomes.starts, outcomes.equal_within);
     let n = counts.total();
     let all = match n {
@@ -32,7 +31,7 @@ fn likelihoods(outcomes: &Outcomes, starts: &[StartSummary]) -> Option<String> {
     };
     let lowest = starts.iter().map(|start| start.em - start.sem.median).fold(0.0, f64::max);
     let highest = starts.iter().map(|start| start.sem.median - start.em).fold(0.0, f64::max);
-    Some(if counts.equal == n {
+    if counts.equal == n {
         format!("{all} SEM ended with the likelihood of EM (to {within} nats per row).")
     } else if counts.better == n {
         format!("{all} SEM ended higher than EM (by up to {highest:.3} nats per row).")
@@ -50,22 +49,22 @@ fn likelihoods(outcomes: &Outcomes, starts: &[StartSummary]) -> Option<String> {
             parts.push(format!("lower from {} (by up to {lowest:.3})", counts.worse));
         }
         format!("Of {n} starts, SEM ended {}.", listed(&parts))
-    })
+    }
 }
 
 /// Whether equal likelihoods belong to equal models.
-fn models(outcomes: &Outcomes, share: f64) -> Option<String> {
+fn models(outcomes: &Outcomes, share: f64) -> String {
     let per_cent = 100.0 * share;
     if share > SAME_MODEL {
         let contrast = if outcomes.starts.equal == outcomes.starts.total() { "But the" } else { "The" };
-        return Some(format!(
+        return format!(
             "{contrast} models are not the same: means of matched components differ by up to {per_cent:.1} % of Γ."
-        ));
+        );
     }
-    Some(format!("Means of matched components differ by at most {per_cent:.2} % of Γ."))
+    format!("Means of matched components differ by at most {per_cent:.2} % of Γ.")
 }
 
-fn convergence(starts: &[StartSummary], equal_within: f64) -> Option<String> {
+fn convergence(starts: &[StartSummary], equal_within: f64) -> String {
     let climbing = |of: fn(&StartSummary) -> f64| starts.iter().filter(|start| of(start) > equal_within).count();
     let from = |n: usize| match (n, starts.len()) {
         (_, 1) => String::new(),
@@ -73,25 +72,21 @@ fn convergence(starts: &[StartSummary], equal_within: f64) -> Option<String> {
         (n, all) => format!(" from {n} of {all} starts"),
     };
     let rest = "so more rounds may change the picture.";
-    Some(match (climbing(|start| start.em_climbs), climbing(|start| start.sem_climbs)) {
+    match (climbing(|start| start.em_climbs), climbing(|start| start.sem_climbs)) {
         (0, 0) => "Neither was still climbing.".into(),
         (em, 0) => format!("EM was still climbing{}, {rest}", from(em)),
         (0, sem) => format!("SEM was still climbing{}, {rest}", from(sem)),
         (em, sem) if em == sem => format!("Both were still climbing{}, {rest}", from(em)),
         (em, sem) => format!("EM was still climbing{}, SEM{}, {rest}", from(em), from(sem)),
-    })
+    }
 }
 
-fn speed(ratio: f64) -> Option<String> {
-    Some(match ratio {
+fn speed(ratio: f64) -> String {
+    match ratio {
         ratio if ratio >= 1.05 => format!("SEM's rounds were {ratio:.1} times as fast."),
         ratio if ratio > 0.95 => "SEM's rounds were no faster.".into(),
         ratio => format!("SEM's rounds took {:.1} times as long.", 1.0 / ratio),
-    })
-}
-
-fn advice(outcomes: &Outcomes) -> Option<String> {
-    (outcomes.starts.worse > 0).then(|| "Use fit --algorithm auto --guard to keep the better of both.".into())
+    }
 }
 
 /// "a", "a and b", "a, b and c".
@@ -141,7 +136,7 @@ mod tests {
     fn likelihoods_are_told_by_start() {
         let told = |differences: &[f64]| {
             let (outcomes, starts) = starts_of(differences, 0.0);
-            likelihoods(&outcomes, &starts).unwrap_or_default()
+            likelihoods(&outcomes, &starts)
         };
         assert_eq!(told(&[0.0, 1e-4]), "From both starts SEM ended with the likelihood of EM (to 0.001 nats per row).");
         assert_eq!(told(&[0.1]), "From the one start SEM ended higher than EM (by up to 0.100 nats per row).");
@@ -156,15 +151,15 @@ mod tests {
     fn equal_likelihoods_of_different_models_are_not_called_the_same() {
         let (outcomes, _) = starts_of(&[0.0], 0.0);
         assert_eq!(
-            models(&outcomes, 0.08).unwrap_or_default(),
+            models(&outcomes, 0.08),
             "But the models are not the same: means of matched components differ by up to 8.0 % of Γ."
         );
-        assert!(models(&outcomes, 0.001).unwrap_or_default().contains("at most 0.10 %"));
+        assert!(models(&outcomes, 0.001).contains("at most 0.10 %"));
     }
 
     #[test]
     fn a_climb_is_told() {
-        let told = |climbs: f64| convergence(&starts_of(&[0.0, 0.0, 0.0], climbs).1, 1e-3).unwrap_or_default();
+        let told = |climbs: f64| convergence(&starts_of(&[0.0, 0.0, 0.0], climbs).1, 1e-3);
         assert_eq!(told(0.0), "Neither was still climbing.");
         assert!(told(0.5).starts_with("EM was still climbing from every start,"), "{}", told(0.5));
     }

@@ -56,13 +56,13 @@ pub struct Specimen {
 /// The mixtures to evaluate: several D and K, several separations and parameter vectors for each, both kinds of
 /// weights, and several N for each parameter vector.
 pub fn specimen_plans(scale: Scale) -> Vec<SpecimenPlan> {
-    let (shapes, separations, seeds, sizes): (&[(usize, usize)], &[f64], u64, &[usize]) = match scale {
-        Scale::Quick => (&[(2, 3), (5, 5), (10, 10)], &[0.5, 1.0], 1, &[5_000, 50_000]),
+    let (shapes, separations, seeds, sizes) = match scale {
+        Scale::Quick => (&[(2, 3), (5, 5), (10, 10)][..], &[0.5, 1.0][..], 1, [5_000, 50_000]),
         Scale::Full => (
-            &[(2, 3), (2, 10), (5, 5), (5, 20), (10, 3), (10, 10), (20, 10), (50, 5)],
-            &[0.3, 0.6, 1.0],
+            &[(2, 3), (2, 10), (5, 5), (5, 20), (10, 3), (10, 10), (20, 10), (50, 5)][..],
+            &[0.3, 0.6, 1.0][..],
             3,
-            &[10_000, 100_000],
+            [10_000, 100_000],
         ),
     };
     let mut plans = Vec::new();

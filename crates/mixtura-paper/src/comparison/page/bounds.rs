@@ -123,8 +123,8 @@ pub(crate) fn bound_figure(scene: &Scene<'_>, start: usize, rounds: &[BoundRound
     let which = component.map_or("largest".into(), |k| format!("component-{k}"));
     let of = component.map_or("largest over components".into(), |k| format!("component {k}"));
     Figure::new(
-        &format!("bounds-start-{}-{which}", start + 1),
-        &format!("‖μ EM − μ SEM‖ after one update from the same model, {of}: {}, start {}", scene.name, start + 1),
+        format!("bounds-start-{}-{which}", start + 1),
+        format!("‖μ EM − μ SEM‖ after one update from the same model, {of}: {}, start {}", scene.name, start + 1),
         Axis::linear("round").rounds(),
         Axis::log(&format!("distance of means, {units}")).also("% of Γ_μ", 100.0 / summary.gamma_mean),
         series,

@@ -124,12 +124,12 @@ impl Part<'_> {
             if highest >= LEAST_SHARE * level {
                 drawn.push(Series::new("the paper's largest", BOUND, vec![Mark::level(&text, level)]).dashed());
             } else {
-                title += &format!(" ({text}, far above)");
+                title = format!("{title} ({text}, far above)");
             }
         }
         Figure::new(
-            &format!("{name}-{suffix}"),
-            &title,
+            format!("{name}-{suffix}"),
+            title,
             Axis::linear("round").rounds(),
             Axis::linear(label).from_zero().also(&format!("% of {sign}"), 100.0 / gamma),
             drawn,

@@ -126,8 +126,8 @@ pub(crate) fn likelihood_figure(scene: &Scene<'_>, number: usize, start: &StartD
     let series =
         vec![Series::new("SEM", SEM, ribbon(&x, &sem)), Series::new("EM", EM, vec![Mark::line("value", x, em)])];
     Figure::new(
-        &format!("likelihood-start-{}", number + 1),
-        &title,
+        format!("likelihood-start-{}", number + 1),
+        title,
         Axis::linear("round").rounds(),
         Axis::linear(&format!("{what}, nats per row")),
         series,
@@ -138,8 +138,8 @@ fn gap_figure(scene: &Scene<'_>, number: usize, start: &StartDigest) -> Figure {
     let x = numbers(1, start.em.len() - 1);
     let zero = vec![0.0; x.len()];
     Figure::new(
-        &format!("gap-start-{}", number + 1),
-        &format!("SEM's log-likelihood minus EM's after the same round: {}", scene.place(number)),
+        format!("gap-start-{}", number + 1),
+        format!("SEM's log-likelihood minus EM's after the same round: {}", scene.place(number)),
         Axis::linear("round").rounds(),
         Axis::linear("difference, nats per row"),
         vec![
@@ -158,8 +158,8 @@ fn lag_figure(scene: &Scene<'_>, number: usize, start: &StartDigest) -> Option<F
     }
     let zero = vec![0.0; x.len()];
     Some(Figure::new(
-        &format!("lag-start-{}", number + 1),
-        &format!("How many rounds SEM is behind EM, while EM climbs: {}", scene.place(number)),
+        format!("lag-start-{}", number + 1),
+        format!("How many rounds SEM is behind EM, while EM climbs: {}", scene.place(number)),
         Axis::linear("round").rounds(),
         Axis::linear("lag, rounds (below 0: SEM leads)"),
         vec![Series::new("SEM", SEM, ribbon(&x, &five)), Series::new("EM", EM, vec![Mark::line("", x, zero)])],
