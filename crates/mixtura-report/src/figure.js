@@ -253,13 +253,15 @@ function equalized(view, frame) {
 
 // The numbers of an axis and the lines of its labels.
 function side(axis, range, pixels, isHorizontal) {
-  const lines = text => wrapped(text, pixels / 13);
+  const lines = text => balanced(text, pixels / 13);
   const space = (a, b) => (b.place - a.place) / length(range) * pixels / 12 - (extent(a.label) + extent(b.label)) / 2;
   const hasRoom = ticks => !isHorizontal || ticks.every((tick, i) => i === 0 || space(ticks[i - 1], tick) >= 0.8);
-  // As many numbers as have room.
+  // As many numbers as have room; if that is only one, rather a few more.
+  const most = Math.min(9, Math.max(2, Math.floor(pixels / (isHorizontal ? 44 : 40))));
+  const counts = [...Array(2 * most + 1).keys()].slice(2).sort((a, b) => a <= most && b <= most ? b - a : a - b);
   const roomy = ticks => {
-    for (let n = Math.min(9, Math.max(2, Math.floor(pixels / (isHorizontal ? 44 : 40)))); n > 1; n--) if (hasRoom(ticks(n))) return ticks(n);
-    return ticks(1);
+    const good = counts.find(n => ticks(n).length > 1 && hasRoom(ticks(n)));
+    return ticks(good ?? 1);
   };
   return {
     ticks: roomy(n => ticks(axis, ...range, n)), second: roomy(n => secondTicks(axis, ...range, n)),
@@ -287,6 +289,16 @@ function wrapped(text, most) {
   for (const word of text.split(/\s+/).filter(word => word)) {
     const longer = `${lines.at(-1)} ${word}`;
     if (lines.length && extent(longer) <= most) lines[lines.length - 1] = longer; else lines.push(word);
+  }
+  return lines;
+}
+
+function balanced(text, most) {
+  let lines = wrapped(text, most);
+  for (let share = 99; share >= 50; share--) {
+    const shorter = wrapped(text, most * share / 100);
+    if (shorter.length > lines.length) break;
+    lines = shorter;
   }
   return lines;
 }

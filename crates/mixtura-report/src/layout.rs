@@ -2,7 +2,7 @@
 
 use crate::figure::{Axis, Figure};
 use crate::style::Look;
-use crate::text::{width, wrapped};
+use crate::text::{balanced, width};
 use crate::ticks::{Tick, second_ticks, ticks};
 use crate::view::{Frame, View};
 
@@ -116,11 +116,13 @@ impl Side {
             let needed = |pair: &[Tick]| SPACE + 0.5 * (width(&pair[0].label) + width(&pair[1].label));
             !is_horizontal || ticks.windows(2).all(|pair| space(pair) >= needed(pair))
         };
-        // As many numbers as have room.
+        // As many numbers as have room; if that is only one, rather a few more.
         let roomy = |ticks: &dyn Fn(usize) -> Vec<Tick>| {
-            (2..=most).rev().map(ticks).find(|ticks| has_room(ticks)).unwrap_or_else(|| ticks(1))
+            let counts = (2..=most).rev().chain(most + 1..=2 * most);
+            let is_good = |ticks: &Vec<Tick>| ticks.len() > 1 && has_room(ticks);
+            counts.map(ticks).find(is_good).unwrap_or_else(|| ticks(1))
         };
-        let lines = |label: &str| wrapped(label, length / look.label);
+        let lines = |label: &str| balanced(label, length / look.label);
         Self {
             ticks: roomy(&|n| ticks(axis, range, n)),
             second_ticks: roomy(&|n| second_ticks(axis, range, n)),

@@ -97,8 +97,8 @@ impl Sheet {
             .map(|row| row.iter().map(|(_, figure)| Layout::of(figure, look, width, Least::default())).collect())
             .collect();
         let mut sides = vec![(0.0f64, 0.0f64); n_columns];
-        for (side, layout) in rows.iter().flat_map(|row| sides_of(row)) {
-            let (left, right) = &mut sides[side];
+        for (column, layout) in rows.iter().flat_map(|row| row.iter().enumerate()) {
+            let (left, right) = &mut sides[column];
             (*left, *right) = (left.max(layout.margins.left), right.max(layout.margins.right));
         }
         let aligned = |(i, row): (usize, &Vec<Layout>)| {
@@ -180,10 +180,6 @@ fn gap(look: Look) -> f64 {
     1.5 * look.tick
 }
 
-fn sides_of(row: &[Layout]) -> impl Iterator<Item = (usize, &Layout)> {
-    row.iter().enumerate()
-}
-
 /// a, b, …, z, then numbers.
 fn letter(number: usize) -> String {
     u8::try_from(number)
@@ -211,7 +207,7 @@ mod tests {
 
     fn sheet(columns: usize, n_panels: usize) -> Sheet {
         let panel = |k: usize| {
-            let line = Mark::line("v", vec![1.0, 50.0], vec![0.0, 10f64.powi(k as i32)]);
+            let line = Mark::line("v", vec![1.0, 50.0], vec![0.0, 10f64.powf(k as f64)]);
             let series = vec![Series::new("EM", 0, vec![line])];
             let figure = Figure::new("f", "unused", Axis::linear("round").rounds(), Axis::linear("value"), series);
             (format!("panel {k}"), figure)

@@ -60,7 +60,7 @@ impl Figure {
 
     /// The figure as part of a page, whose styles and script it shares; `id` must be unique on the page.
     pub(crate) fn to_inline_svg(&self, id: &str) -> String {
-        self.inline(&Layout::of(self, SCREEN, WIDTH, Least::default()), id)
+        self.inline(&self.inline_layout(), id)
     }
 
     /// The layout of the figure in a page before its script changes it.

@@ -31,6 +31,19 @@ pub(crate) fn wrapped(text: &str, most: f64) -> Vec<String> {
     lines
 }
 
+/// The same with lines of similar length: as few of them, but as short as possible.
+pub(crate) fn balanced(text: &str, most: f64) -> Vec<String> {
+    let mut lines = wrapped(text, most);
+    for share in (50..100).rev() {
+        let shorter = wrapped(text, most * f64::from(share) / 100.0);
+        if shorter.len() > lines.len() {
+            break;
+        }
+        lines = shorter;
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,5 +57,7 @@ mod tests {
         assert_eq!(wrapped(text, 1000.0).len(), 1);
         assert_eq!(wrapped("unbreakable words", 2.0), ["unbreakable", "words"]);
         assert!(wrapped("", 2.0).is_empty());
+        assert_eq!(wrapped("distance between two means", 12.0), ["distance between two", "means"]);
+        assert_eq!(balanced("distance between two means", 12.0), ["distance between", "two means"]);
     }
 }
