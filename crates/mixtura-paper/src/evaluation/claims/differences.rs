@@ -199,11 +199,14 @@ fn on_the_way(set: &Evaluated) -> String {
         start.lag.iter().flatten().map(|five| five.median.abs()).fold(0.0, f64::max)
     };
     let lag = Quantiles::of(starts.iter().map(lag)).median;
-    let then = if left < 0.5 { "then they meet again" } else { "and they stay apart" };
+    let (when, then) = if left < 0.5 {
+        ("in the middle of a run, where components move fast", "then they meet again: after the last round")
+    } else {
+        ("where components move", "and are still apart at the end: after the last round")
+    };
     format!(
-        "They part in the middle of a run, where components move fast: while EM climbs, the median run of SEM lags or leads \
-         it by up to {lag:.1} rounds (median start); {then}: after the last round means differ by {:.0} % of the largest \
-         difference.",
+        "They part {when}; while EM climbs, the median run of SEM lags or leads it by up to {lag:.1} rounds (median start); \
+         {then} means differ by {:.0} % of the largest difference.",
         100.0 * left
     )
 }
