@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::race::Race;
 use super::{Algorithm, Observer, Options, Problem, Run, Termination};
-use crate::Error;
 use crate::family::Family;
 use crate::sweep::Engine;
+use crate::{Error, Mixture};
 
 /// A fit in progress: every restart begun so far, with everything needed to continue.
 ///
@@ -53,6 +54,9 @@ use crate::sweep::Engine;
 #[serde(bound = "")]
 pub struct Attempts<F: Family> {
     problem: Outline,
+    /// If the starts race.
+    pub(super) race: Option<Race<F>>,
+    /// All starts or, after a race, those that go on to all rows.
     pub(super) attempts: Vec<Attempt<F>>,
 }
 
@@ -62,6 +66,7 @@ struct Outline {
     n_rows: usize,
     n_columns: usize,
     n_components: usize,
+    n_restarts: u64,
     options: Options,
 }
 
@@ -71,6 +76,7 @@ impl Outline {
             n_rows: problem.source().summary().n_rows,
             n_columns: problem.source().n_columns(),
             n_components: problem.n_components(),
+            n_restarts: problem.n_restarts(),
             options: problem.options().clone(),
         }
     }
@@ -78,9 +84,10 @@ impl Outline {
     /// Refuses a problem that differs from the saved one.
     fn check(&self, saved: &Self) -> Result<(), Error> {
         let numbers = [
-            ("the number of rows", self.n_rows, saved.n_rows),
-            ("the number of columns", self.n_columns, saved.n_columns),
-            ("the number of components", self.n_components, saved.n_components),
+            ("the number of rows", self.n_rows as u64, saved.n_rows as u64),
+            ("the number of columns", self.n_columns as u64, saved.n_columns as u64),
+            ("the number of components", self.n_components as u64, saved.n_components as u64),
+            ("restarts", self.n_restarts, saved.n_restarts),
         ];
         for (what, given, expected) in numbers {
             if given != expected {
@@ -97,6 +104,8 @@ impl Outline {
 #[serde(bound = "")]
 pub(super) struct Attempt<F: Family> {
     restart: u64,
+    /// The model that a race led to.
+    first: Option<Mixture<F>>,
     /// `None` until it has begun.
     main: Option<Run<F>>,
     /// EM from the same model.
@@ -106,23 +115,31 @@ pub(super) struct Attempt<F: Family> {
 impl<F: Family> Attempts<F> {
     /// No restart has begun.
     pub fn new<E: Engine>(problem: &Problem<'_, F, E>) -> Self {
-        let attempt = |restart| Attempt { restart, main: None, guard: None };
-        Self { problem: Outline::of(problem), attempts: (0..problem.options().restarts).map(attempt).collect() }
+        let race = problem.races().then(|| Race::new(problem));
+        let n_attempts = if race.is_some() { 0 } else { problem.n_restarts() };
+        let attempts = (0..n_attempts).map(|restart| Attempt::new(restart, None)).collect();
+        Self { problem: Outline::of(problem), race, attempts }
     }
 
     /// Whether all restarts have come to their own end: there is nothing left to do.
     pub fn has_ended(&self) -> bool {
-        self.attempts.iter().all(Attempt::has_ended)
+        self.race.as_ref().is_none_or(|race| race.finalists().is_some()) && self.attempts.iter().all(Attempt::has_ended)
     }
 
-    /// Number of completed rounds, summed over all restarts.
+    /// Number of completed rounds, summed over all restarts. Of the rounds of a race, only those on its current level
+    /// count.
     pub fn n_rounds(&self) -> u64 {
         let runs = self.attempts.iter().flat_map(|attempt| attempt.main.iter().chain(&attempt.guard));
-        runs.map(|run| run.state().round).sum()
+        let of_race = self.race.as_ref().filter(|race| race.finalists().is_none()).map_or(0, Race::n_rounds);
+        of_race + runs.map(|run| run.state().round).sum::<u64>()
     }
 }
 
 impl<F: Family> Attempt<F> {
+    fn new(restart: u64, first: Option<Mixture<F>>) -> Self {
+        Self { restart, first, main: None, guard: None }
+    }
+
     /// The better of the restart and its guard, if either has a result.
     pub(super) fn winner(&self) -> Option<&Run<F>> {
         let likelihood = |run: &Run<F>| run.answer().map(|answer| answer.mean_ln_likelihood);
@@ -151,7 +168,7 @@ impl<F: Family> Attempt<F> {
             if problem.is_stopped(observer) {
                 return Err(Error::Interrupted);
             }
-            let first = problem.first_model(self.restart)?;
+            let first = self.first.clone().map_or_else(|| problem.first_model(self.restart), Ok)?;
             if problem.options().guard {
                 self.guard = Some(problem.run_with(&of_guard(problem.options()), first.clone(), self.restart));
             }
@@ -163,7 +180,7 @@ impl<F: Family> Attempt<F> {
             return Ok(());
         }
         if let Some(guard) = &mut self.guard {
-            let aside = Aside { observer, offset: problem.options().restarts };
+            let aside = Aside { observer, offset: problem.n_restarts() };
             match guard.go(&problem.with_options(of_guard(problem.options())), &aside) {
                 // Stopped before EM had a model.
                 Err(Error::Interrupted) => return Ok(()),
@@ -178,6 +195,15 @@ impl<F: Family> Attempt<F> {
     }
 }
 
+/// The options of the runs on all rows after a race. It has led to where SEM would no longer make progress, so `auto`
+/// goes on with EM, and there is nothing to guard against.
+fn after_race_options(options: &Options) -> Options {
+    match options.algorithm {
+        Algorithm::Auto => Options { algorithm: Algorithm::Em, guard: false, ..options.clone() },
+        _ => options.clone(),
+    }
+}
+
 /// The options of the run that guards `auto` against a worse local maximum.
 fn of_guard(options: &Options) -> Options {
     Options { algorithm: Algorithm::Em, guard: false, accelerate: false, ..options.clone() }
@@ -187,8 +213,8 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
     /// Refuses a fit in progress that belongs to another problem.
     pub(super) fn check_saved(&self, attempts: &Attempts<F>) -> Result<(), Error> {
         Outline::of(self).check(&attempts.problem)?;
-        let (n_found, n_expected) = (attempts.attempts.len(), self.options().restarts as usize);
-        if n_found == n_expected {
+        let (n_found, n_expected) = (attempts.attempts.len(), self.n_restarts() as usize);
+        if n_found == n_expected || self.races() && attempts.race.is_some() {
             return Ok(());
         }
         Err(Error::Length { what: "saved restarts", n_found, n_expected, of: "restarts" })
@@ -197,15 +223,29 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
     /// Continues all restarts that have not ended, until they end or are stopped.
     pub fn go(&self, attempts: &mut Attempts<F>, observer: &dyn Observer) -> Result<(), Error> {
         self.check_saved(attempts)?;
-        let go = |attempt: &mut Attempt<F>| match attempt.go(self, observer) {
+        let Attempts { race, attempts, .. } = attempts;
+        let after_race;
+        let mut problem = self;
+        if let Some(race) = race {
+            if !race.go(self, observer)? {
+                return Ok(());
+            }
+            if attempts.is_empty() {
+                let finalists = race.finalists().unwrap_or_default();
+                attempts.extend(finalists.iter().map(|one| Attempt::new(one.start, one.model.clone())));
+            }
+            after_race = self.with_options(after_race_options(self.options()));
+            problem = &after_race;
+        }
+        let go = |attempt: &mut Attempt<F>| match attempt.go(problem, observer) {
             // A restart that was stopped before it evaluated a model has no result.
             Err(Error::Interrupted) => Ok(()),
             other => other,
         };
         if self.is_small() {
-            attempts.attempts.par_iter_mut().try_for_each(go)
+            attempts.par_iter_mut().try_for_each(go)
         } else {
-            attempts.attempts.iter_mut().try_for_each(go)
+            attempts.iter_mut().try_for_each(go)
         }
     }
 }

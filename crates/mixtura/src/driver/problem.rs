@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::origin::{self, relative_to};
 use super::procedure::{Procedure, Steps};
 use super::rule::{Rule, Settled};
+use super::options::USUAL_RESTARTS;
 use super::run::{Evaluated, State};
 use super::{Observer, Options, Run, short};
 use crate::family::{Family, Floor};
@@ -84,6 +85,29 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
     /// The rows.
     pub fn source(&self) -> &'a Source<E> {
         self.source
+    }
+
+    /// How starts are made.
+    pub(super) fn start(&self) -> &Start<F> {
+        &self.start
+    }
+
+    /// A model of the right shape whose components are all in the same place.
+    pub(super) fn anywhere(&self) -> Mixture<F> {
+        let centres: Vec<f64> = (0..self.n_components).flat_map(|_| self.centre.iter().copied()).collect();
+        let components = F::about(&centres, &self.floor.scale, &self.floor);
+        Mixture { weights: vec![1.0 / self.n_components as f64; self.n_components], components }
+    }
+
+    /// Number of starts.
+    pub fn n_restarts(&self) -> u64 {
+        let is_single = self.n_components == 1 || self.start.is_fixed();
+        self.options.restarts.unwrap_or(if is_single { 1 } else { USUAL_RESTARTS })
+    }
+
+    /// Whether the starts race.
+    pub fn races(&self) -> bool {
+        self.options.race && self.n_restarts() > 1 && self.n_components > 1 && !self.start.is_fixed()
     }
 
     /// The options.

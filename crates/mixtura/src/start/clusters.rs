@@ -44,17 +44,22 @@ pub(super) fn clusters(
         points = Points::new(&sample, &source.summary().centre, &floor.scale);
         centres = points.seed(n_components, &mut generator, source)?;
     }
-    let mut labels = points.nearest(&centres, source)?;
-    for _ in 0..ROUNDS {
-        points.move_centres(&labels, &mut centres);
-        let next = points.nearest(&centres, source)?;
-        if next == labels {
-            break;
-        }
-        labels = next;
+    sample.with_labels(points.clusters(centres, source)?)
+}
+
+/// Splits rows in two: a label, 0 or 1, for each row; `None` if all rows are equal.
+pub(crate) fn halves(
+    rows: &Rows<'_>,
+    mut generator: Generator,
+    floor: &Floor,
+    source: &Source<impl Engine>,
+) -> Result<Option<Vec<u32>>, Error> {
+    let points = Points::new(rows, &source.summary().centre, &floor.scale);
+    let centres = points.seed(2, &mut generator, source)?;
+    if centres.len() < 2 * floor.scale.len() {
+        return Ok(None);
     }
-    points.fill_empty(&mut labels, n_components, &centres, source)?;
-    sample.with_labels(labels)
+    Ok(Some(points.clusters(centres, source)?))
 }
 
 /// Scaled rows and their weights.
@@ -134,6 +139,21 @@ impl Points {
             rest < 0.0
         });
         found.or_else(|| mass.iter().rposition(|&mass| mass > 0.0))
+    }
+
+    /// The labels of clusters after a few rounds of k-means from these centres; no cluster is empty.
+    fn clusters(&self, mut centres: Vec<f64>, source: &Source<impl Engine>) -> Result<Vec<u32>, Error> {
+        let mut labels = self.nearest(&centres, source)?;
+        for _ in 0..ROUNDS {
+            self.move_centres(&labels, &mut centres);
+            let next = self.nearest(&centres, source)?;
+            if next == labels {
+                break;
+            }
+            labels = next;
+        }
+        self.fill_empty(&mut labels, centres.len() / self.n_columns, &centres, source)?;
+        Ok(labels)
     }
 
     fn distances_to(&self, centre: &[f64]) -> Vec<f64> {
