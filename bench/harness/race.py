@@ -23,6 +23,8 @@ GROUPS = {
 }
 # From the Okabe–Ito palette, distinguishable with any colour vision, and by shape in greyscale.
 MARKS = {"one": ("#999999", "o"), "ten": ("#E69F00", "s"), "race": ("#0072B2", "D"), "scikit-learn": ("#CC79A7", "^")}
+# Labels of gaps: 0, then powers of ten.
+TICKS = ["0", "10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "1", "10", "100", "1000"]
 
 
 class Ways:
@@ -102,7 +104,7 @@ def listed(failures):
 def target(text, sets, failures, result=""):
     """A line of the list: whether the target is met, and where it is not. A target without sets is open."""
     if not sets:
-        return f"- – {text}: not measured."
+        return f"- ○ {text}: not measured."
     mark = "✗" if failures else "✓"
     return f"- {mark} {text}: {result or f'{len(sets) - len(failures)} of {len(sets)} sets'}{listed(failures)}."
 
@@ -260,7 +262,10 @@ def draw(results):
     axes[0, 0].set_xscale("log")
     axes[0, 0].set_yscale("symlog", linthresh=1e-4, linscale=0.6)
     axes[0, 0].set_ylim(bottom=0)
-    axes[0, 0].set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "1"])
+    # Up to the first power of ten above all gaps.
+    largest = max(ways.gaps(way).max() for ways in sets for way in used if ways.runs[way])
+    n_ticks = 2 + sum(10.0 ** (n - 4) < largest for n in range(len(TICKS) - 2))
+    axes[0, 0].set_yticks([0, *(10.0 ** (n - 4) for n in range(n_ticks - 1))], TICKS[:n_ticks])
     axes[0, 0].xaxis.set_major_locator(LogLocator(base=10))
     axes[0, 0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes[0, 0].yaxis.set_minor_locator(plt.NullLocator())
