@@ -45,7 +45,7 @@ pub use atomic::{AtomicFile, write_file};
 pub use bounds::{BoundsReport, Certainty};
 pub use error::Error;
 pub use folder::OutputFolder;
-pub use model::{FitRecord, ModelFile};
+pub use model::{FitRecord, ModelFile, Race, RaceLevel};
 pub use place::{Column, Place};
 pub use target::{probe, same_file, same_target, target};
 pub use temporary::remove_temporaries;

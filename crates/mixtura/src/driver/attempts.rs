@@ -12,7 +12,8 @@ use crate::{Error, Mixture};
 /// A fit in progress: every restart begun so far, with everything needed to continue.
 ///
 /// Save it while a fit is paused (by its observer or by its engine), and load it to continue. The result has the same
-/// bits as without the pause. Only the limit on rounds and the tolerance may be changed in between.
+/// bits as without the pause. Only the limit on rounds and the tolerance may be changed in between; restarts that ended
+/// at a limit that was raised since go on.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -161,7 +162,8 @@ impl<F: Family> Attempt<F> {
 
     /// Continues until it ends or is stopped.
     fn go<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<(), Error> {
-        if self.has_ended() {
+        let has_ended = |run: &Run<F>| run.has_ended(problem.options());
+        if self.main.as_ref().is_some_and(has_ended) && self.guard.as_ref().is_none_or(has_ended) {
             return Ok(());
         }
         if self.main.is_none() {
@@ -195,15 +197,6 @@ impl<F: Family> Attempt<F> {
     }
 }
 
-/// The options of the runs on all rows after a race. It has led to where SEM would no longer make progress, so `auto`
-/// goes on with EM, and there is nothing to guard against.
-fn after_race_options(options: &Options) -> Options {
-    match options.algorithm {
-        Algorithm::Auto => Options { algorithm: Algorithm::Em, guard: false, ..options.clone() },
-        _ => options.clone(),
-    }
-}
-
 /// The options of the run that guards `auto` against a worse local maximum.
 fn of_guard(options: &Options) -> Options {
     Options { algorithm: Algorithm::Em, guard: false, accelerate: false, ..options.clone() }
@@ -234,7 +227,10 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
                 let finalists = race.finalists().unwrap_or_default();
                 attempts.extend(finalists.iter().map(|one| Attempt::new(one.start, one.model.clone())));
             }
-            after_race = self.with_options(after_race_options(self.options()));
+            let options = self.options().clone();
+            // After the race, `auto` is EM, and has nothing to guard against.
+            let guard = options.guard && self.algorithm_on_all_rows() == Algorithm::Auto;
+            after_race = self.with_options(Options { algorithm: self.algorithm_on_all_rows(), guard, ..options });
             problem = &after_race;
         }
         let go = |attempt: &mut Attempt<F>| match attempt.go(problem, observer) {

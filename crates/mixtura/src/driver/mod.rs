@@ -131,7 +131,7 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
         }
         record_meaningless(&mut events, run, summary);
         let lowest = restarts.iter().copied().fold(f64::INFINITY, f64::min);
-        if restarts[winner] - lowest > options.tolerance.max(run.noise()) {
+        if race.is_none() && restarts[winner] - lowest > options.tolerance.max(run.noise()) {
             event::record(&mut events, EventKind::RestartsDisagree, None, 0);
         }
         let Evaluated { model, mean_ln_likelihood } = self.moved_back(run)?;

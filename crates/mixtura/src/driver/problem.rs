@@ -7,7 +7,7 @@ use super::procedure::{Procedure, Steps};
 use super::rule::{Rule, Settled};
 use super::options::USUAL_RESTARTS;
 use super::run::{Evaluated, State};
-use super::{Observer, Options, Run, short};
+use super::{Algorithm, Observer, Options, Run, short};
 use crate::family::{Family, Floor};
 use crate::pass::{Assignment, Pass, Precision, Tally, centre_of, probe};
 use crate::random::{Address, Purpose};
@@ -108,6 +108,15 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
     /// Whether the starts race.
     pub fn races(&self) -> bool {
         self.options.race && self.n_restarts() > 1 && self.n_components > 1 && !self.start.is_fixed()
+    }
+
+    /// The algorithm that runs on all rows. A race leads to where SEM would no longer make progress, so `auto` goes on
+    /// with EM after it.
+    pub fn algorithm_on_all_rows(&self) -> Algorithm {
+        match self.options.algorithm {
+            Algorithm::Auto if self.races() => Algorithm::Em,
+            algorithm => algorithm,
+        }
     }
 
     /// The options.

@@ -358,7 +358,7 @@ fn the_guard_went_on_where_the_rule_ends_a_run() {
     let (rows, _) = artificial(2000, 2, 3, 101);
     let log = Log::default();
     let three_rounds = |seen: &Seen<'_>| (seen.round == 3).then_some(Termination::Converged);
-    let fitter = mixtura::Gmm::new(3).guard(true).rule(three_rounds);
+    let fitter = mixtura::Gmm::new(3).restarts(1).guard(true).rule(three_rounds);
     fitter.fit_observed(&Source::of(&rows).unwrap(), &log).unwrap();
     let seen = log.0.into_inner().unwrap();
     assert!(seen.contains(&"evaluated 1.3".into()) && !seen.contains(&"updated 1.4".into()), "{seen:?}");

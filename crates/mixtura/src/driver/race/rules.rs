@@ -132,3 +132,43 @@ pub(super) fn hope(likelihoods: &[f64]) -> f64 {
     let n = likelihoods.len();
     if n < 2 { f64::INFINITY } else { likelihoods[n - 1] - likelihoods[(n - 1) / 2] }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Rules = Rules { n_rows: 1e6, n_components: 10.0, n_free: 659.0, fewest_rows: 11.0 };
+
+    #[test]
+    fn levels_grow_by_four_or_as_the_smallest_component_needs() {
+        let first = RULES.first_share();
+        assert_eq!(first, 8.0 * 659.0 / 1e6);
+        assert_eq!(RULES.share_after(first, 0.1), 4.0 * first);
+        // 44 rows of a component with weight 0.001 are in 44,000 rows, 8.3 times as many as the first level has.
+        assert_eq!(RULES.share_after(first, 0.001), 0.044);
+        assert_eq!(RULES.share_after(first, 1e-9), 16.0 * first);
+        assert_eq!(RULES.share_after(0.2, 0.1), 1.0);
+        let few = Rules { n_rows: 5000.0, ..RULES };
+        assert_eq!(few.first_share(), 1.0);
+        let simple = Rules { n_components: 2.0, n_free: 5.0, fewest_rows: 2.0, ..RULES };
+        assert_eq!(simple.first_share(), 0.002);
+    }
+
+    #[test]
+    fn what_is_left_of_shrinking_gains_is_the_rest_of_their_series() {
+        // −0.8ⁿ: after n = 5, 0.8⁵ is left.
+        let likelihoods: Vec<f64> = (0..6).map(|n| -0.8f64.powi(n)).collect();
+        assert!((left_to_gain(&likelihoods) - 0.8f64.powi(5)).abs() < 1e-12);
+        assert_eq!(left_to_gain(&[-1.0, -2.0, -2.0]), 0.0);
+        assert_eq!(left_to_gain(&[-1.0, -0.5]), f64::INFINITY);
+        assert!(is_done(&likelihoods, None, 0.33) && !is_done(&likelihoods, None, 0.32));
+        // A repair starts another series.
+        assert!(!is_done(&likelihoods, Some(4), 0.33));
+    }
+
+    #[test]
+    fn hope_is_the_gain_of_the_second_half() {
+        assert_eq!(hope(&[0.0, 4.0, 6.0, 7.0, 7.5]), 1.5);
+        assert_eq!(hope(&[1.0]), f64::INFINITY);
+    }
+}
