@@ -134,7 +134,10 @@ pub(crate) fn starts(file: &ModelFile) -> Option<String> {
     };
     let moved = match race.moves {
         0 => String::new(),
-        moves => format!(" after {} moved", if moves == 1 { "a component was".into() } else { format!("{moves} components were") }),
+        moves => format!(
+            " after {} moved",
+            if moves == 1 { "a component was".into() } else { format!("{moves} components were") }
+        ),
     };
     let next = race.gap.zip(race.gap_rows).map_or(String::new(), |(gap, rows)| {
         format!("; the next best was {} nats per row lower on {}", number(gap.max(0.0)), counted(rows as usize, "row"))

@@ -31,7 +31,8 @@ fn an_interrupted_fit_with_restarts_was_reported_as_success() {
     // With few rows, restarts run in parallel; with many, one after another.
     for (rows, options) in [(500, "--tolerance 1e-9"), (40_000, "--tolerance 1e-12")] {
         succeed(folder.path(), &format!("generate -d 4 -k 6 -n {rows} -o d.npy"));
-        let line = format!("fit d.npy -k 6 --algorithm em --init random --restarts 100000 --race off {options} -o m.json");
+        let line =
+            format!("fit d.npy -k 6 --algorithm em --init random --restarts 100000 --race off {options} -o m.json");
         let ran = stopped(folder.path(), &line, "-INT", 2 * SECOND);
         assert_eq!(ran.code, 130, "{}", ran.stderr);
         assert!(ran.stderr.contains("interrupted: ") && ran.stderr.contains(" of 100000 restarts"), "{}", ran.stderr);

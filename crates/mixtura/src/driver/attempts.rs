@@ -238,11 +238,7 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
             Err(Error::Interrupted) => Ok(()),
             other => other,
         };
-        if self.is_small() {
-            attempts.par_iter_mut().try_for_each(go)
-        } else {
-            attempts.iter_mut().try_for_each(go)
-        }
+        if self.is_small() { attempts.par_iter_mut().try_for_each(go) } else { attempts.iter_mut().try_for_each(go) }
     }
 }
 

@@ -75,6 +75,7 @@ pub enum SemResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Options {
     /// The algorithm; default `Auto`.
     pub algorithm: Algorithm,
@@ -156,8 +157,12 @@ pub(crate) use each_option;
 
 /// What the setter of an option accepts: its type, unless another one is given.
 macro_rules! accepted {
-    ($type:ty) => { $type };
-    ($type:ty as $accepted:ty) => { $accepted };
+    ($type:ty) => {
+        $type
+    };
+    ($type:ty as $accepted:ty) => {
+        $accepted
+    };
 }
 pub(crate) use accepted;
 

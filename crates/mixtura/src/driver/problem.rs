@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::options::USUAL_RESTARTS;
 use super::origin::{self, relative_to};
 use super::procedure::{Procedure, Steps};
 use super::rule::{Rule, Settled};
-use super::options::USUAL_RESTARTS;
 use super::run::{Evaluated, State};
 use super::{Algorithm, Observer, Options, Run, short};
 use crate::family::{Family, Floor};

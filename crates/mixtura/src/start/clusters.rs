@@ -290,7 +290,8 @@ mod tests {
         let points = Points::new(&rows, &[0.1, 5.0, -2.0], &[1.0, 3.0, 0.7]);
         let source = Source::of(&rows).unwrap();
         let centres = [points.point(3), points.point(20), points.point(36)].concat();
-        let alone = |centre: &[f64]| -> Vec<f64> { (0..37).map(|n| squared_distance(points.point(n), centre)).collect() };
+        let alone =
+            |centre: &[f64]| -> Vec<f64> { (0..37).map(|n| squared_distance(points.point(n), centre)).collect() };
         let each: Vec<Vec<f64>> = centres.chunks_exact(3).map(alone).collect();
         for (centre, alone) in centres.chunks_exact(3).zip(&each) {
             assert_eq!(points.distances_to(centre), *alone);

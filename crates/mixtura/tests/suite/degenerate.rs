@@ -1,7 +1,7 @@
 //! Checks that degenerate data are never fatal, and that every repair is recorded.
 
 use mixtura::driver::EventKind;
-use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Poisson, Rows, Start};
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Poisson, Rows, Start};
 
 use crate::{artificial, fit_rows, rounds};
 

@@ -2,7 +2,7 @@
 
 use mixtura::driver::{EventKind, Gains, Online};
 use mixtura::family::Floor;
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Source, Start};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
 use crate::{artificial, assert_models_close, fit_rows, rounds};
 

@@ -144,7 +144,8 @@ fn every_family_and_every_start_can_race() {
     races!(FullGaussian, TiedGaussian, DiagonalGaussian, SphericalGaussian);
     let counts: Vec<f64> = (0..9000).map(|n| f64::from(n * 7 % 5 + 20 * (n % 3))).collect();
     let fit = Fitter::<Poisson>::new(3).fit(&Rows::from_slice(&counts, 1).unwrap()).unwrap();
-    assert!(fit.termination.has_converged() && fit.race.unwrap().levels.len() > 1);
+    assert!(fit.termination.has_converged());
+    assert!(fit.race.unwrap().levels[0].n_rows < 9000);
 }
 
 #[test]
@@ -199,7 +200,7 @@ fn a_paused_race_continues_to_the_same_bits() {
         let mut attempts = Attempts::new(&problem);
         let mut n_pauses = 0;
         while !attempts.has_ended() {
-            problem.go(&mut attempts, &PauseAfter::rounds(40)).unwrap();
+            problem.go(&mut attempts, &PauseAfter::rounds(15)).unwrap();
             let saved = serde_json::to_string(&attempts).unwrap();
             attempts = serde_json::from_str(&saved).unwrap();
             n_pauses += 1;
@@ -244,7 +245,8 @@ fn observers_see_the_race_first_and_then_the_rounds_on_all_rows() {
     let seen = log.0.into_inner().unwrap();
     let n_raced = seen.iter().take_while(|(is_race, _)| *is_race).count();
     assert!(seen[..n_raced].windows(2).all(|pair| pair[0].1 <= pair[1].1));
-    let rounds: Vec<u64> = seen[n_raced..].iter().map(|&(is_race, round)| if is_race { u64::MAX } else { round }).collect();
+    let rounds: Vec<u64> =
+        seen[n_raced..].iter().map(|&(is_race, round)| if is_race { u64::MAX } else { round }).collect();
     assert_eq!(*rounds.last().unwrap(), fit.unwrap().rounds);
     assert!(rounds.iter().all(|&round| round < u64::MAX));
 }

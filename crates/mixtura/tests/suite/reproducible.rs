@@ -1,6 +1,6 @@
 //! Checks that the number of threads does not change a single bit of a fit.
 
-use mixtura::{Algorithm, FullGaussian, Options, Rows, Start};
+use mixtura::{Algorithm, FullGaussian, Rows, Start};
 
 use crate::{artificial, fit_rows};
 

@@ -1,6 +1,6 @@
 //! Checks that shifting and scaling columns changes only rounding.
 
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, SphericalGaussian, Start};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, SphericalGaussian, Start};
 
 use crate::{artificial, assert_close, assert_models_close, fit_rows, rounds};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use mixtura::driver::{Attempts, Observer, Problem, Quiet, Termination};
 use mixtura::sweep::Threads;
 use mixtura::theory::Proximity;
-use mixtura::{Algorithm, Error, FullGaussian, Options, Source, Start, fit};
+use mixtura::{Algorithm, Error, FullGaussian, Source, Start, fit};
 
 use crate::{artificial, rounds};
 

@@ -200,7 +200,9 @@ impl Survey {
         let mut members = vec![Vec::new(); model.n_components()];
         self.labels.iter().enumerate().for_each(|(row, &label)| members[label as usize].push(row));
         let fewest_rows = ROWS_TO_SPLIT * model.components.fewest_rows();
-        for (component, members) in members.iter().enumerate().filter(|(_, members)| members.len() as f64 >= fewest_rows) {
+        for (component, members) in
+            members.iter().enumerate().filter(|(_, members)| members.len() as f64 >= fewest_rows)
+        {
             let generator = address.item(component as u64);
             if let Some(halves) = halves(&rows.gather(members), generator, level.floor(), level.source())? {
                 self.gain[component] = 0.0;
