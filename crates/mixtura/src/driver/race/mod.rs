@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::record::{Entry, Level, Place, RaceRecord, RunnerUp, Standing};
 use self::rules::Rules;
-use super::{Algorithm, Observer, Options, Problem, Run};
+use super::{Algorithm, Observer, Options, Problem, Run, Settled};
 use crate::family::Family;
 use crate::sweep::{Engine, Source, Threads};
-use crate::{Error, Mixture};
+use crate::{Error, Mixture, Rows};
 
 /// A race in progress. Saved and loaded again, it gives the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,28 +104,16 @@ impl<F: Family> Race<F> {
         while !self.has_ended {
             let has_ended = if self.share < 1.0 || rules.fits_in_memory(problem.source().n_columns()) {
                 let rows = problem.source().share(self.share, problem.options().seed)?;
-                if !rules.is_enough(&rows) {
-                    // Rows that hardly weigh anything, or repeat each other.
-                    self.share = rules.share_after(self.share, 0.0);
-                    continue;
+                match self.level_on(&rows, problem, &rules, observer)? {
+                    Some(has_ended) => has_ended,
+                    None => {
+                        self.share = rules.share_after(self.share, 0.0);
+                        continue;
+                    }
                 }
-                self.n_rows = rows.n_rows() as u64;
-                let threads = Threads::new(&rows).with_stop(|| problem.is_stopped(observer));
-                let source = match Source::new(threads) {
-                    Err(Error::Interrupted) => return Ok(false),
-                    source => source?,
-                };
-                if source.distinct(problem.n_components())?.len() < problem.n_components() {
-                    self.share = rules.share_after(self.share, 0.0);
-                    continue;
-                }
-                let options = of_level(problem.options());
-                let level = Problem::new(&source, problem.n_components(), problem.start().clone(), options)?;
-                let level = level.with_floor(problem.floor().clone());
-                self.level(&level, &rules, true, observer)? && self.improve(&level, &rows, &rules, observer)?
             } else {
                 self.n_rows = problem.source().summary().n_rows as u64;
-                let level = problem.with_options(of_level(problem.options())).with_rule(super::Settled);
+                let level = problem.with_options(of_level(problem.options())).with_rule(Settled);
                 self.level(&level, &rules, problem.is_small(), observer)?
             };
             if !has_ended {
@@ -134,6 +122,36 @@ impl<F: Family> Race<F> {
             self.judge(problem, &rules)?;
         }
         Ok(true)
+    }
+
+    /// A level on rows in memory: runs the contenders, and improves the leader. Returns whether it has ended, or was
+    /// stopped; `None` if the sample does not have rows enough.
+    fn level_on<E: Engine>(
+        &mut self,
+        rows: &Rows<'_>,
+        problem: &Problem<'_, F, E>,
+        rules: &Rules,
+        observer: &dyn Observer,
+    ) -> Result<Option<bool>, Error> {
+        // All rows are enough, whatever they weigh.
+        let is_sample = self.share < 1.0;
+        if is_sample && !rules.is_enough(rows) {
+            return Ok(None);
+        }
+        let threads = Threads::new(rows).with_stop(|| problem.is_stopped(observer));
+        let source = match Source::new(threads) {
+            Err(Error::Interrupted) => return Ok(Some(false)),
+            source => source?,
+        };
+        let n_components = problem.n_components();
+        if is_sample && source.distinct(n_components)?.len() < n_components {
+            return Ok(None);
+        }
+        self.n_rows = rows.n_rows() as u64;
+        let level = Problem::new(&source, n_components, problem.start().clone(), of_level(problem.options()))?;
+        let level = level.with_floor(problem.floor().clone());
+        let has_ended = self.level(&level, rules, true, observer)? && self.improve(&level, rows, rules, observer)?;
+        Ok(Some(has_ended))
     }
 
     /// Runs the contenders on the rows of a level until all have left it; returns false if it was stopped.
