@@ -80,7 +80,7 @@ fn convergence(starts: &[StartSummary], equal_within: f64, n_rounds: u64) -> Str
     let climbing = |of: fn(&StartSummary) -> f64| starts.iter().filter(|start| of(start) > equal_within).count();
     let from = |n: usize| match (n, starts.len()) {
         (_, 1) => String::new(),
-        (n, all) if n == all => " from every start".into(),
+        (n, all) if n == all => " from any start".into(),
         (n, all) => format!(" from {n} of {all} starts"),
     };
     let rounds = if n_rounds == 1 { "1 round".into() } else { format!("{n_rounds} rounds") };
@@ -176,7 +176,7 @@ mod tests {
     fn a_climb_is_told() {
         let told = |climbs: f64| convergence(&starts_of(&[0.0, 0.0, 0.0], climbs).1, 1e-3, 50);
         assert_eq!(told(0.0), "Both had converged after 50 rounds.");
-        assert!(told(0.5).starts_with("EM had not converged after 50 rounds from every start,"), "{}", told(0.5));
+        assert!(told(0.5).starts_with("EM had not converged after 50 rounds from any start,"), "{}", told(0.5));
     }
 
     #[test]
