@@ -55,7 +55,7 @@ pub use words::WEIGHT_HINT;
 pub use {
     input::Input,
     original::{CellForm, OriginalRows, Originals, Spooled},
-    read::{pick_columns, read},
+    read::{pick_columns, read, similar},
     table::{LabelColumn, Missing, ReadOptions, Table},
     write::{Cells, ColumnKind, TableColumn, TableColumns, TableLayout, TableWriter, cell_form},
 };

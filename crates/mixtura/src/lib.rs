@@ -82,7 +82,8 @@
 //! ```
 //!
 //! Models, options and the complete state of a fit implement serde's traits. Deserializing checks what constructors
-//! check, so a model that was read is a valid one. [`Tail`] says how unusual a row is under a model.
+//! check, so a model that was read is a valid one. To get the same bits back, choose a format that keeps them: for JSON,
+//! turn on serde_json's feature `float_roundtrip`. [`Tail`] says how unusual a row is under a model.
 //!
 //! # Results are reproducible
 //!

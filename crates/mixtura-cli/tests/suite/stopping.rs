@@ -117,3 +117,13 @@ fn temporaries_of_a_killed_run_are_cleaned_at_the_next() {
     succeed(folder.path(), "generate -d 2 -k 3 -n 10 -o g.csv");
     assert_eq!(hidden(), 0);
 }
+
+#[test]
+fn an_interrupted_comparison_ended_without_a_word() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 10 -k 8 -n 200000 -o d.npy");
+    let ran = stopped(folder.path(), "compare d.npy -k 8 --rounds 100000 -o out", "-INT", 2 * SECOND);
+    assert_eq!((ran.code, ran.stdout.as_str()), (130, ""));
+    assert!(ran.stderr.contains("warning: interrupted: nothing was written"), "{}", ran.stderr);
+    assert!(!folder.path().join("out").exists());
+}

@@ -12,8 +12,9 @@ use crate::{Error, Mixture};
 /// A fit in progress: every restart begun so far, with everything needed to continue.
 ///
 /// Save it while a fit is paused (by its observer or by its engine), and load it to continue. The result has the same
-/// bits as without the pause. Only the limit on rounds and the tolerance may be changed in between; restarts that ended
-/// at a limit that was raised since go on.
+/// bits as without the pause, if the format keeps the bits of every number: JSON does with serde_json's feature
+/// `float_roundtrip`, without which some numbers are read one unit in the last place off. Only the limit on rounds and
+/// the tolerance may be changed in between; restarts that ended at a limit that was raised since go on.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};

@@ -120,7 +120,8 @@ impl<F: Family> State<F> {
     }
 }
 
-/// One restart in progress. Saved between rounds and loaded again, it gives the same bits.
+/// One restart in progress. Saved between rounds and loaded again, it gives the same bits, if the format keeps the bits
+/// of every number: JSON does with serde_json's feature `float_roundtrip`.
 ///
 /// Deserializing checks that all parts have as many components and columns as the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
