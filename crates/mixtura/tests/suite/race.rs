@@ -200,13 +200,13 @@ fn a_paused_race_continues_to_the_same_bits() {
         let mut attempts = Attempts::new(&problem);
         let mut n_pauses = 0;
         while !attempts.has_ended() {
-            problem.go(&mut attempts, &PauseAfter::rounds(15)).unwrap();
+            problem.go(&mut attempts, &PauseAfter::rounds(40)).unwrap();
             let saved = serde_json::to_string(&attempts).unwrap();
             attempts = serde_json::from_str(&saved).unwrap();
             n_pauses += 1;
             assert!(n_pauses < 100);
         }
-        assert!(n_pauses > 2);
+        assert!(n_pauses > 1);
         assert_eq!(problem.answer(&attempts).unwrap(), whole);
     }
 }

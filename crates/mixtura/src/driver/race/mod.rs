@@ -104,13 +104,11 @@ impl<F: Family> Race<F> {
         while !self.has_ended {
             let has_ended = if self.share < 1.0 || rules.fits_in_memory(problem.source().n_columns()) {
                 let rows = problem.source().share(self.share, problem.options().seed)?;
-                match self.level_on(&rows, problem, &rules, observer)? {
-                    Some(has_ended) => has_ended,
-                    None => {
-                        self.share = rules.share_after(self.share, 0.0);
-                        continue;
-                    }
-                }
+                let Some(has_ended) = self.level_on(&rows, problem, &rules, observer)? else {
+                    self.share = rules.share_after(self.share, 0.0);
+                    continue;
+                };
+                has_ended
             } else {
                 self.n_rows = problem.source().summary().n_rows as u64;
                 let level = problem.with_options(of_level(problem.options())).with_rule(Settled);

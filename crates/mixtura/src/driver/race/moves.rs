@@ -41,7 +41,7 @@ struct Move {
 
 impl<F: Family> Race<F> {
     /// Moves components of the leader as long as that raises its likelihood on the rows of the level; returns false if
-    /// it was stopped.
+    /// it was stopped. A fit that continues tries the moves of the level again from the first.
     pub(super) fn improve<E: Engine>(
         &mut self,
         level: &Problem<'_, F, E>,
