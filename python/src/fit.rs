@@ -206,6 +206,7 @@ pub(crate) fn fit_once(
             bic: None,
             restarts: lag.is_none().then_some(likelihood).into_iter().collect(),
             restarts_asked: None,
+            race: None,
             events: ended.events.clone(),
         };
         Ok(Found {
