@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import numbers
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,25 @@ def rows(estimator: Any, X: Any, *, reset: bool, least: int = 1, finite: bool = 
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return check_array(_from_columns(X), estimator=estimator, input_name="X", **options)
     return _aligned(validate_data(estimator, X, reset=reset, **options))
+
+
+@contextmanager
+def kept_on_failure(estimator: Any) -> Generator[None, None, None]:
+    """Restores what an earlier fit has found after an exception: a start may have replaced a part of it."""
+    own = vars(estimator)
+    before = {name: value for name, value in own.items() if _is_found(name)}
+    try:
+        yield
+    except BaseException:
+        for name in [name for name in own if _is_found(name)]:
+            del own[name]
+        own.update(before)
+        raise
+
+
+def _is_found(name: str) -> bool:
+    """Whether an attribute is not an argument."""
+    return name.startswith("_") or name.endswith("_")
 
 
 def matrix(X: Any) -> Array:

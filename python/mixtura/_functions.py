@@ -221,7 +221,7 @@ def compare(
     >>> X, _, _ = generate(2000, n_columns=2, n_components=3)
     >>> found = compare(X, 3, starts=2, runs=2, rounds=10)
     >>> sorted(found.summary["summary"]["outcomes"])
-    ['better', 'equal', 'equal_within', 'worse']
+    ['better', 'equal', 'equal_within', 'runs', 'worse']
     >>> found.files["index.html"][:15]
     '<!doctype html>'
     """

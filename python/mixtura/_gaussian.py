@@ -6,7 +6,8 @@ import copy
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args
 
@@ -24,6 +25,8 @@ from ._factors import collapse, covariances_of, precisions_cholesky_of
 from ._listen import Bar, Callback
 from ._hooks import Hooks, Theirs, overridden
 from ._mixtura import Collapsed, Model, Summary, fit_once
+from ._mixtura import fit as fit_restarts
+from ._settings import check_result
 from ._starts import FAST_STARTS, NAMESPACE, STRUCTURES, StartName, Starts
 from ._streams import Streams
 
@@ -36,6 +39,10 @@ _FITTED = (
 )  # fmt: skip
 #: Algorithms that stop as scikit-learn's EM does.
 LAGGED = frozenset({"em", "cem"})
+#: Neither normalised nor sorted.
+_AS_IS = {"normalize": False, "sort": False}
+#: Number of starts in a race, for each `n_init`.
+_RACED = 8
 
 
 class GaussianMixture(Streams, Hooks, Starts):
@@ -50,11 +57,13 @@ class GaussianMixture(Streams, Hooks, Starts):
 random_state, warm_start, verbose, verbose_interval
         As in scikit-learn.
 
-    init_params : {"kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"}
+    init_params : {"kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em", "race"}
         The first four are scikit-learn's, with the same results. The time of the other three hardly grows with the
         number of rows: "fast-kmeans" runs k-means++ and a few rounds of k-means on a sample, "paper" draws the means from the
-        rows, and "short-em" takes the best of several short runs of EM on a sample, which takes longer. They cannot be
-        combined with the `..._init` arguments.
+        rows, and "short-em" takes the best of several short runs of EM on a sample, which takes longer. With "race",
+        eight starts for each `n_init` compete on samples of the rows that grow, and only the best go on to all rows;
+        the fit then stops by the likelihood of the returned model, as with `accelerate`. None of these can be combined
+        with the `..._init` arguments.
 
     algorithm : {"em", "sem", "cem", "saem", "auto"}, default "em"
         "sem" draws the component of each row from its posterior, in about half the time per round; "cem" takes the most
@@ -264,10 +273,12 @@ lower_bounds_, n_features_in_, feature_names_in_
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X: Any, sample_weight: ArrayLike | None) -> Array:
-        rows = _data.rows(self, X, reset=True, least=2)
-        weights = _data.weights_of(sample_weight, rows)
-        self._check(rows)
-        self._take(self._best(rows, weights), rows.dtype, float(len(rows) if weights is None else weights.sum()))
+        with _data.kept_on_failure(self):
+            rows = _data.rows(self, X, reset=True, least=2)
+            weights = _data.weights_of(sample_weight, rows)
+            self._check(rows)
+            found = self._best(rows, weights)
+        self._take(found, rows.dtype, float(len(rows) if weights is None else weights.sum()))
         if self.reason_ == "round-limit" and self.max_iter > 0:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or increase "
@@ -294,6 +305,8 @@ lower_bounds_, n_features_in_, feature_names_in_
         random_state = check_random_state(self.random_state)
         uses_seed = self.algorithm != "em" or self.init_params in FAST_STARTS
         seed = _data.seed_of(self.random_state, advance=uses_seed)
+        if do_init and self.init_params == "race":
+            return self._race(X, weights, seed)
         for init in range(self.n_init if do_init else 1):
             self._print_verbose_msg_init_beg(init)
             start, ln_weight = self._start(X, weights, random_state) if do_init else self._warm_start()
@@ -307,6 +320,25 @@ lower_bounds_, n_features_in_, feature_names_in_
                 break
         assert best is not None
         return best
+
+    def _race(self, X: Array, weights: Array | None, seed: int) -> Mapping[str, Any]:
+        """Returns the winner of a race between starts."""
+        self._print_verbose_msg_init_beg(0)
+        settings = self._settings(seed) | self._raced(self.n_init)
+        task = self._task(X, weights, "fast-kmeans", settings)
+        with self._listening(-np.inf) as listen:
+            found = fit_restarts(task, _AS_IS, listen)
+        if self.max_iter > 0:
+            self._print_verbose_msg_init_end(found["likelihood"], found["has_converged"])
+        return found
+
+    def _raced(self, n_init: int) -> dict[str, Any]:
+        """Returns the settings of a race. A single component has the same maximum from every start."""
+        return {"restarts": 1 if self.n_components == 1 else _RACED * int(n_init), "race": True}
+
+    def _is_lagged(self) -> bool:
+        """Whether the fit stops as scikit-learn's does."""
+        return self.algorithm in LAGGED and not self.accelerate and self.init_params != "race"
 
     def _check(self, X: Array) -> None:
         """Checks the arguments as scikit-learn does, and the combinations of the additional ones."""
@@ -324,6 +356,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             raise ValueError(f"init_params={self.init_params!r} cannot be combined with {given[0]}.")
         if self.accelerate and self.algorithm not in ("em", "auto"):
             raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
+        check_result(self.result, self.algorithm)
 
     def _settings(self, seed: int) -> dict[str, Any]:
         return {
@@ -335,6 +368,7 @@ lower_bounds_, n_features_in_, feature_names_in_
             "rounds": int(self.max_iter),
             "tolerance": min(float(self.tol), sys.float_info.max),
             "restarts": 1,
+            "race": False,
             "regularization": float(self.regularization),
             "ridge": float(self.reg_covar),
             "seed": seed,
@@ -349,9 +383,17 @@ lower_bounds_, n_features_in_, feature_names_in_
     ) -> Mapping[str, Any]:
         """Runs one fit from one start."""
         seed, init = at
-        is_lagged = self.algorithm in LAGGED and not self.accelerate
+        with self._listening(lag["previous"]) as listen:
+            try:
+                task = self._task(X, weights, start, self._settings(seed))
+                return fit_once(task, init, lag if self._is_lagged() else None, listen)
+            except Collapsed:
+                raise collapse(X.dtype) from None
+
+    @contextmanager
+    def _listening(self, previous: float) -> Generator[Any, None, None]:
+        """Shows the progress of a fit; yields what is called after every round, None if nobody listens."""
         with Bar(self.algorithm.upper(), self.max_iter, self.progress) as bar:
-            previous = lag["previous"]
 
             def listen(_restart: int, round: int, likelihood: float) -> object:
                 nonlocal previous
@@ -362,11 +404,7 @@ lower_bounds_, n_features_in_, feature_names_in_
                 return self.callback(round, likelihood) if self.callback is not None else None
 
             is_heard = self.callback is not None or self.verbose > 0 or bar.is_shown
-            try:
-                task = self._task(X, weights, start, self._settings(seed))
-                return fit_once(task, init, lag if is_lagged else None, listen if is_heard else None)
-            except Collapsed:
-                raise collapse(X.dtype) from None
+            yield listen if is_heard else None
 
     def _take(self, found: Mapping[str, Any], dtype: np.dtype[Any], n_rows: float) -> None:
         """Sets the attributes from the result of a fit."""
@@ -376,8 +414,7 @@ lower_bounds_, n_features_in_, feature_names_in_
         self.reason_ = found["reason"]
         self.events_ = found["events"]
         # Without rounds there is no likelihood; scikit-learn sets it to −∞.
-        is_lagged = self.algorithm in LAGGED and not self.accelerate
-        self.lower_bound_ = -np.inf if self.max_iter == 0 and is_lagged else found["likelihood"]
+        self.lower_bound_ = -np.inf if self.max_iter == 0 and self._is_lagged() else found["likelihood"]
         self.lower_bounds_ = list(found["likelihoods"])
         self._n_rows = n_rows
         self._forget("n_batches_", "_online")
@@ -390,7 +427,11 @@ lower_bounds_, n_features_in_, feature_names_in_
     def _initialize_fast(self, X: Array, random_state: Any) -> None:
         seed = _data.seed_of(random_state, advance=True)
         settings = self._settings(seed) | {"algorithm": "em", "accelerate": False, "rounds": 0}
-        model = fit_once(self._task(X, None, self.init_params, settings), 0, None, None)["model"]
+        if self.init_params == "race":
+            found = fit_restarts(self._task(X, None, "fast-kmeans", settings | self._raced(1)), _AS_IS, None)
+        else:
+            found = fit_once(self._task(X, None, self.init_params, settings), 0, None, None)
+        model = found["model"]
         parameters = dict(model.parameters)
         self._begin(model.weights, parameters["means"], parameters["covariances"])
 

@@ -23,6 +23,7 @@ from ._methods import ModelMethods
 from ._mixtura import Model
 from ._mixtura import fit as fit_restarts
 from ._models import model_of
+from ._settings import check_result
 from ._starts import FastStart
 
 Array = NDArray[Any]
@@ -59,8 +60,12 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         The fit ends when the mean log-likelihood changes by less than this, in nats per row; 0 runs all rounds.
     max_iter : int, default 1000
         Maximum number of rounds.
-    n_init : int, default 1
-        Number of starts; the best fit is kept.
+    n_init : int or None, default None
+        Number of starts; the best fit is kept. None stands for 8, or for 1 if every start would be the same: with a
+        single component, with `labels`, or from a given model.
+    race : bool, default True
+        Whether several starts race: they compete on samples of the rows that grow, and only the best go on to all rows.
+        Eight raced starts take hardly longer than one. With False, every start is run on all rows.
     regularization : float, default 1e-9
         Smallest variance allowed, in units of the squared robust scale of the column.
     ridge : float, default 0
@@ -121,7 +126,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         "init_params": [StrOptions({"fast-kmeans", "paper", "short-em"}), Model, ModelMethods, GaussianMixture],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left"), None],
+        "race": ["boolean"],
         "regularization": [Interval(Real, 0.0, None, closed="left")],
         "ridge": [Interval(Real, 0.0, None, closed="left")],
         "normalize": ["boolean"],
@@ -146,7 +152,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         init_params: FastStart | Model | Any = "fast-kmeans",
         tol: float = 1e-6,
         max_iter: int = 1000,
-        n_init: int = 1,
+        n_init: int | None = None,
+        race: bool = True,
         regularization: float = 1e-9,
         ridge: float = 0.0,
         normalize: bool = False,
@@ -168,6 +175,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
+        self.race = race
         self.regularization = regularization
         self.ridge = ridge
         self.normalize = normalize
@@ -186,7 +194,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,
     ) -> Mixture:
-        """Fits the model `n_init` times and keeps the best fit.
+        """Fits the model from `n_init` starts and keeps the best fit.
 
         Parameters
         ----------
@@ -204,19 +212,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        rows = _data.rows(self, X, reset=True)
-        weights = _data.weights_of(sample_weight, rows)
-        start = self._start()
-        with Bar(self.algorithm.upper(), self.max_iter, self.progress) as bar:
-
-            def listen(_restart: int, round: int, likelihood: float) -> object:
-                bar.move(round, f"log-likelihood {likelihood:.6f}")
-                return self.callback(round, likelihood) if self.callback is not None else None
-
-            is_heard = self.callback is not None or bar.is_shown
-            task = self._task(rows, weights, start, self._settings(), self._groups(labels, rows))
-            fit_options = {"normalize": bool(self.normalize), "sort": bool(self.sort)}
-            found = fit_restarts(task, fit_options, listen if is_heard else None)
+        with _data.kept_on_failure(self):
+            found = self._found(X, sample_weight, labels)
         self._show(found["model"])
         self.converged_ = found["has_converged"]
         self.n_iter_ = found["rounds"]
@@ -232,6 +229,22 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
         warn_of_reseeds(self.events_, stacklevel=3)
         return self
 
+    def _found(self, X: Any, sample_weight: ArrayLike | None, labels: ArrayLike | None) -> dict[str, Any]:
+        """Returns the result of the fit."""
+        rows = _data.rows(self, X, reset=True)
+        weights = _data.weights_of(sample_weight, rows)
+        start = self._start()
+        with Bar(self.algorithm.upper(), self.max_iter, self.progress) as bar:
+
+            def listen(_restart: int, round: int, likelihood: float) -> object:
+                bar.move(round, f"log-likelihood {likelihood:.6f}")
+                return self.callback(round, likelihood) if self.callback is not None else None
+
+            is_heard = self.callback is not None or bar.is_shown
+            task = self._task(rows, weights, start, self._settings(), self._groups(labels, rows))
+            fit_options = {"normalize": bool(self.normalize), "sort": bool(self.sort)}
+            return fit_restarts(task, fit_options, listen if is_heard else None)
+
     def _settings(self) -> dict[str, Any]:
         return {
             "algorithm": self.algorithm,
@@ -241,7 +254,8 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
             "accelerate": bool(self.accelerate),
             "rounds": int(self.max_iter),
             "tolerance": float(self.tol),
-            "restarts": int(self.n_init),
+            "restarts": None if self.n_init is None else int(self.n_init),
+            "race": bool(self.race),
             "regularization": float(self.regularization),
             "ridge": float(self.ridge),
             "seed": _data.seed_of(self.random_state, advance=True),
@@ -254,6 +268,7 @@ class Mixture(ModelMethods, DensityMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"guard=True needs algorithm='auto', not {self.algorithm!r}.")
         if self.accelerate and self.algorithm not in ("em", "auto"):
             raise ValueError(f"accelerate=True needs algorithm='em' or 'auto', not {self.algorithm!r}.")
+        check_result(self.result, self.algorithm)
         if self.normalize and self.family == "poisson":
             raise ValueError(
                 "normalize=True cannot be used with Poisson components: mapped to [0, 1], counts are no longer counts."

@@ -20,9 +20,10 @@ Array = NDArray[Any]
 STRUCTURES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
 #: Starts that scikit-learn does not have. They work on a sample, so their time hardly grows with the number of rows.
 FastStart = Literal["fast-kmeans", "paper", "short-em"]
-FAST_STARTS = frozenset(get_args(FastStart))
+#: The same, and a race of such starts.
+FAST_STARTS = frozenset({*get_args(FastStart), "race"})
 #: All starts, scikit-learn's first.
-StartName = Literal["kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em"]
+StartName = Literal["kmeans", "k-means++", "random", "random_from_data", "fast-kmeans", "paper", "short-em", "race"]
 #: From 1.8 on, scikit-learn's methods take an array namespace, which must be scikit-learn's wrapper: NumPy itself lacks
 #: arguments that they use before its version 2.
 NAMESPACE = (

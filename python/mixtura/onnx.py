@@ -17,12 +17,15 @@ def register() -> None:
 
     The graph is the same as for scikit-learn's class, with the outputs "label", "probabilities" and, with the option
     `score_samples`, "score_samples". It computes in the precision of its input, so labels and probabilities equal those
-    of the estimator up to rounding. Needs `pip install mixtura[onnx]`. Subclasses that override a step of EM are not
+    of the estimator up to rounding. Needs `pip install mixtura[onnx]` and `import mixtura.onnx`. Subclasses that override a step of EM are not
     supported.
     """
-    from skl2onnx import update_registered_converter
-    from skl2onnx.operator_converters.gaussian_mixture import convert_sklearn_gaussian_mixture
-    from skl2onnx.shape_calculators.mixture import calculate_gaussian_mixture_output_shapes
+    try:
+        from skl2onnx import update_registered_converter
+        from skl2onnx.operator_converters.gaussian_mixture import convert_sklearn_gaussian_mixture
+        from skl2onnx.shape_calculators.mixture import calculate_gaussian_mixture_output_shapes
+    except ImportError as error:
+        raise ImportError("mixtura.onnx.register needs skl2onnx: pip install mixtura[onnx]") from error
 
     update_registered_converter(
         GaussianMixture,

@@ -62,7 +62,9 @@ pub(crate) struct Settings {
     accelerate: bool,
     rounds: u64,
     tolerance: f64,
-    restarts: u64,
+    /// Number of starts; `None` for the library's default.
+    restarts: Option<u64>,
+    race: bool,
     regularization: f64,
     ridge: f64,
     seed: u64,
@@ -71,7 +73,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn options(&self) -> PyResult<Options> {
-        Ok(Options::default()
+        let options = Options::default()
             .algorithm(named::<Algorithm>(&self.algorithm)?)
             .result(named::<SemResult>(&self.result)?)
             .precision(named::<Precision>(&self.precision)?)
@@ -79,10 +81,14 @@ impl Settings {
             .accelerate(self.accelerate)
             .rounds(self.rounds)
             .tolerance(self.tolerance)
-            .restarts(self.restarts)
+            .race(self.race)
             .regularization(self.regularization)
             .ridge(self.ridge)
-            .seed(self.seed))
+            .seed(self.seed);
+        Ok(match self.restarts {
+            Some(restarts) => options.restarts(restarts),
+            None => options,
+        })
     }
 }
 

@@ -1,5 +1,8 @@
 //! Fits models: complete fits as on the command line, and single ones with scikit-learn's stopping rules.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use mixtura::driver::{Evaluated, Event, EventKind, Observer, Problem, Termination};
 use mixtura::family::{Family, Floor, Outcome};
 use mixtura::start::maximum_of_labels;
@@ -27,7 +30,7 @@ pub(crate) struct Found {
     model: Model,
     /// Mean log-likelihood at the end of the fit.
     likelihood: f64,
-    /// Mean log-likelihoods of all rounds; empty for several restarts.
+    /// Mean log-likelihoods of all rounds of the best restart.
     likelihoods: Vec<f64>,
     rounds: u64,
     /// Why it ended.
@@ -82,12 +85,12 @@ pub(crate) fn fit(
         let start = task.start::<F>()?;
         let wanted = WholeFit { n_components, options: &options, fit_options };
         let work = |watch: &Watch<'_>| whole(data, start, wanted, watch);
-        let (fit, mut file) = supervised(py, for_rows(data.n_rows(), task.settings.n_threads), listener.as_ref(), work)?.map_err(refused)?;
+        let (fit, likelihoods, mut file) = supervised(py, for_rows(data.n_rows(), task.settings.n_threads), listener.as_ref(), work)?.map_err(refused)?;
         file.columns.clone_from(&task.columns);
         let record = file.fit.as_ref();
         Ok(Found {
             likelihood: record.and_then(|record| record.mean_log_likelihood).unwrap_or(fit.mean_ln_likelihood),
-            likelihoods: Vec::new(),
+            likelihoods,
             rounds: fit.rounds,
             reason: fit.termination.name(),
             has_converged: fit.termination.has_converged(),
@@ -105,13 +108,42 @@ struct WholeFit<'a> {
     fit_options: FitOptions,
 }
 
-/// Runs a complete fit; returns it with its model file, in the units of the data.
+/// Notes the likelihoods of all rounds while Python watches.
+struct Notes<'a> {
+    watch: &'a Watch<'a>,
+    /// By the number of the restart.
+    likelihoods: Mutex<BTreeMap<u64, Vec<f64>>>,
+}
+
+impl Observer for Notes<'_> {
+    fn evaluated(&self, restart: u64, round: u64, mean_ln_likelihood: f64) {
+        let mut likelihoods = self.likelihoods.lock().unwrap_or_else(PoisonError::into_inner);
+        likelihoods.entry(restart).or_default().push(mean_ln_likelihood);
+        // The listener may take its time.
+        drop(likelihoods);
+        self.watch.evaluated(restart, round, mean_ln_likelihood);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.watch.is_stopped()
+    }
+}
+
+impl Notes<'_> {
+    /// The likelihoods of one restart.
+    fn of(self, restart: u64) -> Vec<f64> {
+        let likelihoods = self.likelihoods.into_inner().unwrap_or_else(PoisonError::into_inner);
+        likelihoods.into_iter().find_map(|(number, of)| (number == restart).then_some(of)).unwrap_or_default()
+    }
+}
+
+/// Runs a complete fit; returns it with the likelihoods of its rounds and its model file, in the units of the data.
 fn whole<F: Family>(
     data: Data<'_>,
     start: Start<F>,
     wanted: WholeFit<'_>,
     watch: &Watch<'_>,
-) -> Result<(Fit<F>, ModelFile), Error>
+) -> Result<(Fit<F>, Vec<f64>, ModelFile), Error>
 where
     AnyMixture: From<Mixture<F>>,
 {
@@ -129,9 +161,11 @@ where
         (start, _) => start,
     };
     let source = Source::new(Threads::new(&rows).with_stop(|| watch.is_stopped()))?;
-    let fit = mixtura::fit(&source, n_components, &start, options, watch)?;
+    let notes = Notes { watch, likelihoods: Mutex::default() };
+    let fit = mixtura::fit(&source, n_components, &start, options, &notes)?;
     let file = ModelFile::of_fit(&fit, options, &rows, source.summary())?;
-    Ok((fit, if fit_options.sort { file.sorted_by_weight() } else { file }))
+    let likelihoods = notes.of(fit.observed);
+    Ok((fit, likelihoods, if fit_options.sort { file.sorted_by_weight() } else { file }))
 }
 
 /// Runs one fit from one start, with scikit-learn's stopping rule if there is a lag, otherwise with the library's.
@@ -172,6 +206,7 @@ pub(crate) fn fit_once(
             bic: None,
             restarts: lag.is_none().then_some(likelihood).into_iter().collect(),
             restarts_asked: None,
+            race: None,
             events: ended.events.clone(),
         };
         Ok(Found {

@@ -1,6 +1,7 @@
 """What went wrong once."""
 
 import pathlib
+import sys
 import threading
 import warnings
 
@@ -26,7 +27,8 @@ def test_a_callback_may_use_a_model(rows):
         heard.append(judge.score(rows[:100]))
 
     GaussianMixture(3, random_state=0, n_threads=1, callback=callback).fit(rows)
-    Mixture(3, n_init=4, callback=callback, max_iter=3, tol=0).fit(rows)
+    Mixture(3, n_init=4, race=False, callback=callback, max_iter=3, tol=0).fit(rows)
+    Mixture(3, callback=callback, max_iter=3, tol=0).fit(rows)
     fits = [
         threading.Thread(target=lambda: GaussianMixture(3, random_state=0, callback=callback).fit(rows)) for _ in range(4)
     ]
@@ -228,3 +230,49 @@ def test_a_moved_component_is_as_wide_as_the_ridge():
                 model = GaussianMixture(7, covariance_type=covariance_type, reg_covar=0.1, max_iter=5, random_state=seed)
                 model.fit(X)
             assert max(model.lower_bounds_) <= densest + 1e-9
+
+
+@pytest.mark.parametrize("kind", [GaussianMixture, Mixture])
+def test_a_failed_refit_left_the_columns_of_the_new_data(kind, rows, tmp_path):
+    """So that the old model was saved under new names, and refused its own rows."""
+    frame = pandas.DataFrame(rows, columns=["a", "b", "c"])
+    model = kind(3, random_state=0).fit(frame)
+    means = model.means_.copy()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    wide = pandas.DataFrame(np.hstack([rows, rows]), columns=list("uvwxyz"))
+    for spoil, exception in [
+        (lambda: model.set_params(callback=interrupt).fit(wide), KeyboardInterrupt),
+        (lambda: model.set_params(callback=None).fit(wide[:2]), ValueError),
+        (lambda: model.fit(wide.to_numpy() * np.nan), ValueError),
+        (lambda: model.fit(wide, sample_weight=-np.ones(len(wide))), ValueError),
+    ]:
+        with pytest.raises(exception):
+            spoil()
+        assert model.n_features_in_ == 3 and list(model.feature_names_in_) == ["a", "b", "c"]
+        assert (model.means_ == means).all()
+        model.predict(frame)
+        model.save(tmp_path / "model.json")
+        assert Model.load(tmp_path / "model.json").columns == ["a", "b", "c"]
+    # A first fit that fails leaves nothing.
+    fresh = kind(3, callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fresh.fit(frame)
+    assert not hasattr(fresh, "n_features_in_") and not hasattr(fresh, "feature_names_in_")
+
+
+@pytest.mark.parametrize("kind", [GaussianMixture, Mixture])
+@pytest.mark.parametrize("algorithm", ["em", "cem", "saem"])
+def test_a_choice_among_models_of_sem_was_ignored(kind, algorithm, rows):
+    with pytest.raises(ValueError, match=f"result='best' needs algorithm='sem' or 'auto', not '{algorithm}'"):
+        kind(2, algorithm=algorithm, result="best").fit(rows)
+
+
+def test_onnx_without_skl2onnx_named_a_module_only(monkeypatch):
+    import mixtura.onnx
+
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(ImportError, match=r"needs skl2onnx: pip install mixtura\[onnx\]"):
+        mixtura.onnx.register()

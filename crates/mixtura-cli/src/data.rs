@@ -5,9 +5,12 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use mixtura_io::{Input, Missing, ModelFile, ReadOptions, Table};
 
-use crate::failure::Hinted;
+use crate::failure::{Hinted, Usage};
 use crate::progress::spinner;
 use crate::talk;
+
+/// Fewer distinct labels are never taken for measurements.
+const FEWEST_MEASUREMENTS: usize = 100;
 
 /// Options for reading a table.
 #[derive(Debug, Clone, Args)]
@@ -84,10 +87,25 @@ fn decimal(text: &str) -> Result<u8, String> {
     }
 }
 
+/// Rejects labels that are nearly all different, as measurements are.
+fn refuse_measurements(table: &Table) -> anyhow::Result<()> {
+    let Some(labels) = &table.labels else { return Ok(()) };
+    let (n_labels, n_rows) = (labels.values.len(), table.rows.n_rows());
+    if n_labels < FEWEST_MEASUREMENTS || 2 * n_labels < n_rows {
+        return Ok(());
+    }
+    let message =
+        format!("column {} has {n_labels} distinct values in {n_rows} rows: it looks like measurements", labels.name);
+    Err(Usage::hinted(message, "choose a column that names the group of each row with --labels").into())
+}
+
 impl DataArguments {
     /// Reads the table, with a column of weights and one of labels if requested.
     pub(crate) fn read(&self, weights: Option<&String>, labels: Option<&String>) -> anyhow::Result<Table> {
-        self.read_with(&ReadOptions { weights: weights.cloned(), labels: labels.cloned(), ..self.options() })
+        let options = ReadOptions { weights: weights.cloned(), labels: labels.cloned(), ..self.options() };
+        let table = self.read_with(&options)?;
+        refuse_measurements(&table)?;
+        Ok(table)
     }
 
     /// Reads a model to be used with this data. If the two were given in the wrong order, says so.
@@ -134,11 +152,23 @@ impl DataArguments {
         }
     }
 
+    /// The error, or that the data are a model if that is why they cannot be read.
+    fn explained(&self, error: mixtura_io::Error) -> anyhow::Error {
+        match &self.data {
+            Input::Path(path) if path.is_file() && ModelFile::read(path).is_ok() => {
+                let message = format!("{}: this is a model file, not a table of data", path.display());
+                let hint = format!("give the file with the data; mixtura show {} prints the model", path.display());
+                Hinted { message, hint }.into()
+            }
+            _ => error.into(),
+        }
+    }
+
     fn read_with(&self, options: &ReadOptions) -> anyhow::Result<Table> {
         let reading = spinner(&format!("reading {}", self.data));
         let table = mixtura_io::read(&self.data, options);
         reading.finish_and_clear();
-        let table = table?;
+        let table = table.map_err(|error| self.explained(error))?;
         for text in &table.notices {
             talk::warning(text);
         }

@@ -49,6 +49,14 @@ pub(crate) fn with_our_word(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
         return error;
     }
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let [name, ..] = &mixtura_io::similar(typed, &subcommand_names())[..]
+    {
+        let tip = format!("a similar subcommand exists: '{name}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -67,6 +75,10 @@ fn fit_tip(typed: &str) -> Option<String> {
 
 /// The option to use instead, if the subcommand has it.
 fn tip(typed: &str, options: &[String]) -> Option<String> {
+    let has = |option: &str| options.iter().any(|has| has == option);
+    if is_model_name(typed) && has("--model") {
+        return Some(format!("use '--model {typed}'"));
+    }
     // A stray value is not an option, whatever its name.
     if !typed.starts_with('-') && !typed.contains('=') {
         return None;
@@ -75,13 +87,23 @@ fn tip(typed: &str, options: &[String]) -> Option<String> {
     let is_word = |known: &str| if word.len() == 1 { known == word } else { known.eq_ignore_ascii_case(&word) };
     let (ours, _) = WORDS.iter().find(|(ours, words)| {
         let option = ours.split(' ').next().unwrap_or(ours);
-        words.iter().any(|known| is_word(known)) && options.iter().any(|has| has == option)
+        words.iter().any(|known| is_word(known)) && has(option)
     })?;
     Some(match (typed.split_once('='), ours.split_once(' ')) {
         // Repeat the value that was given.
         (Some((_, value)), Some((option, _))) if !value.is_empty() => format!("use '{option} {value}'"),
         _ => format!("use '{ours}'"),
     })
+}
+
+/// Whether a stray value is probably the name of a model file.
+fn is_model_name(typed: &str) -> bool {
+    !typed.starts_with('-') && Path::new(typed).extension().is_some_and(|extension| extension == "json")
+}
+
+/// The names of all subcommands.
+fn subcommand_names() -> Vec<String> {
+    Arguments::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 /// The options of the given subcommand, with their dashes.
@@ -117,8 +139,10 @@ mod tests {
             ("weight", None),
             ("--proba", None),
             ("--frobnicate", None),
+            ("model.json", None),
         ] {
             assert_eq!(tip(typed, &options).as_deref(), expected, "{typed}");
         }
+        assert_eq!(tip("m.json", &["--model".into()]).as_deref(), Some("use '--model m.json'"));
     }
 }

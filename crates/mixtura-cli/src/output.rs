@@ -67,9 +67,24 @@ pub(crate) fn check(outputs: &[Option<&Path>], inputs: &[&Input]) -> anyhow::Res
             let message = format!("{}: two outputs go to the same file", output.display());
             return Err(Usage::hinted(message, "give each output a file of its own").into());
         }
+        refuse_compression(output)?;
         probe(output)?;
     }
     Ok(())
+}
+
+/// Rejects names that promise a compressed file, because only tables in CSV can be compressed.
+fn refuse_compression(output: &Path) -> anyhow::Result<()> {
+    let name = output.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst"));
+    match plain {
+        Some(plain) if !plain.ends_with(".csv") && is_regular(output) => {
+            let message = format!("{}: only CSV tables can be written compressed", output.display());
+            let hint = format!("write {plain} and compress it afterwards");
+            Err(Usage::hinted(message, hint).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Rejects an output that is one of the inputs, following links.

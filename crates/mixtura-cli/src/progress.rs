@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mixtura::Algorithm;
-use mixtura::driver::Observer;
+use mixtura::driver::{Observer, Standing};
 use mixtura_paper::comparison::{Progress, Watcher};
 
+use crate::table::counted;
 use crate::{interrupt, talk};
 
 /// Interval between progress lines when there is no terminal.
@@ -157,6 +158,8 @@ pub(crate) struct Watch {
     display: Display,
     plan: Plan,
     restarts: Mutex<BTreeMap<u64, Restart>>,
+    /// Of a race: the number of rows of the level, and the best likelihood there.
+    race: Mutex<Option<(u64, f64)>>,
 }
 
 /// Settings of the fit that progress messages refer to.
@@ -167,6 +170,8 @@ pub(crate) struct Plan {
     pub n_rounds: u64,
     /// Number of restarts.
     pub n_restarts: u64,
+    /// Whether the starts race.
+    pub races: bool,
     /// Logarithm of the volume factor of the normalization.
     pub ln_volume: f64,
 }
@@ -181,7 +186,7 @@ struct Restart {
 
 impl Watch {
     pub(crate) fn new(plan: Plan) -> Self {
-        Self { display: Display::new(), plan, restarts: Mutex::default() }
+        Self { display: Display::new(), plan, restarts: Mutex::default(), race: Mutex::default() }
     }
 
     /// The rows of a restart's trace.
@@ -209,7 +214,9 @@ impl Watch {
     }
 
     fn show(&self, restart: u64, round: u64, restarts: &BTreeMap<u64, Restart>) {
-        let Plan { algorithm, n_rounds, n_restarts, .. } = self.plan;
+        let Plan { algorithm, n_rounds, n_restarts, races, .. } = self.plan;
+        // After a race, one or two starts are left.
+        let n_restarts = if races { restarts.len() as u64 } else { n_restarts };
         let n_ended = restarts.values().filter(|restart| restart.has_ended).count();
         // An unfinished run counts by its rounds, although it may converge long before the last.
         let of_rounds = |n_models: usize| n_models.saturating_sub(1) as f64 / n_rounds.max(1) as f64;
@@ -218,7 +225,7 @@ impl Watch {
         self.display.show(done / n_restarts.max(1) as f64, || {
             let rows = restarts.get(&restart).map_or(&[][..], |restart| &restart.rows);
             let last = rows.last().map_or(f64::NAN, |row| row.mean_ln_likelihood);
-            let mut parts = vec![if n_restarts > 1 {
+            let mut parts = vec![if n_restarts > 1 && !races {
                 // The guard's run counts as the restart that it guards.
                 format!("{algorithm} restart {}/{n_restarts} round {round}/{n_rounds}", restart % n_restarts + 1)
             } else {
@@ -253,6 +260,24 @@ impl Watch {
 }
 
 impl Observer for Watch {
+    fn raced(&self, standing: &Standing) {
+        let mut race = self.race.lock().expect("invariant: no observer panics");
+        let before = race.filter(|&(n_rows, _)| n_rows == standing.n_rows).map_or(f64::NEG_INFINITY, |(_, best)| best);
+        let best = before.max(standing.mean_ln_likelihood + self.plan.ln_volume);
+        *race = Some((standing.n_rows, best));
+        self.display.show(0.0, || {
+            let starts = counted(standing.n_starts, "start");
+            let rows = counted(standing.n_rows as usize, "row");
+            let mut parts = vec![format!("race: {starts} on {rows}, round {}", standing.round)];
+            let elapsed = self.display.elapsed().as_secs_f64();
+            if elapsed >= 1.0 {
+                parts.push(duration(elapsed));
+            }
+            parts.push(format!("best {best:.6}"));
+            self.display.line(parts)
+        });
+    }
+
     fn pass_started(&self, restart: u64, _round: u64) {
         self.lock().entry(restart).or_default().started = Some(Instant::now());
     }

@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::model::nested;
 
+/// The confidence of the paper's bounds on the distances of all means.
+const PAPER_CONFIDENCE: f64 = 0.99;
+
 /// The requested confidence of the bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Certainty {
@@ -19,7 +22,18 @@ pub enum Certainty {
 
 impl Default for Certainty {
     fn default() -> Self {
-        Self::All(0.99)
+        Self::All(PAPER_CONFIDENCE)
+    }
+}
+
+impl Certainty {
+    /// The confidence that the paper's bounds on the distances of all means hold simultaneously: the one that was
+    /// requested, or with a probability for individual bounds, of which a distance combines several, the paper's 0.99.
+    pub fn of_distances(self) -> f64 {
+        match self {
+            Self::Each(_) => PAPER_CONFIDENCE,
+            Self::All(confidence) => confidence,
+        }
     }
 }
 
@@ -41,9 +55,6 @@ pub struct BoundsReport<F: Family> {
 }
 
 impl<F: Family> BoundsReport<F> {
-    /// Confidence of the paper's bound on the distance between means.
-    pub const PAPER_CONFIDENCE: f64 = 0.99;
-
     /// Computes the bounds for a model and rows, in two passes; `within` is the percentage for the number of rows.
     pub fn measure(model: &Mixture<F>, rows: &Rows<'_>, certainty: Certainty, within: f64) -> Result<Self, Error> {
         Self::measure_source(model, &Source::of(rows)?, certainty, within)
@@ -61,13 +72,14 @@ impl<F: Family> BoundsReport<F> {
             Certainty::Each(delta) => delta,
             Certainty::All(confidence) => proximity.delta_for_all(confidence)?,
         };
+        let distance_confidence = certainty.of_distances();
         let own = vec![1.0; proximity.n_columns()];
         Ok(Self {
             bounds: proximity.bounds(delta)?,
             certainty,
             distance: [
-                proximity.euclidean_mean_bounds(Self::PAPER_CONFIDENCE, &own)?,
-                proximity.euclidean_mean_bounds(Self::PAPER_CONFIDENCE, &proximity.spread)?,
+                proximity.euclidean_mean_bounds(distance_confidence, &own)?,
+                proximity.euclidean_mean_bounds(distance_confidence, &proximity.spread)?,
             ],
             within,
             demand: proximity.demand(within / 100.0, delta)?,
@@ -131,7 +143,7 @@ impl<F: Family> BoundsReport<F> {
         put(
             "euclidean_mean_bound",
             json!({
-                "confidence": Self::PAPER_CONFIDENCE,
+                "confidence": self.certainty.of_distances(),
                 "own_units": nested(&self.distance[0], &[k]),
                 "columns_mapped_to_unit_interval": nested(&self.distance[1], &[k]),
                 "largest_possible_when_mapped": Value::from((d as f64).sqrt()),

@@ -76,6 +76,14 @@ pub enum Error {
         /// The format according to the extension, if it is known.
         promised: Option<&'static str>,
     },
+    /// The file is plain text, but its extension says otherwise.
+    #[error("{file}: the file is text, not {promised} as its extension says")]
+    Text {
+        /// The file.
+        file: String,
+        /// What it is according to the extension.
+        promised: &'static str,
+    },
     /// A text file contains a NUL byte.
     #[error("{file}: line {line}: NUL byte found; the file is not text")]
     NotText {
@@ -205,6 +213,16 @@ pub enum Error {
         available: Vec<String>,
         /// Number of columns in the file.
         n_columns: usize,
+    },
+    /// A range of columns ends before it begins.
+    #[error("{file}: the range {selector:?} is backwards")]
+    BackwardRange {
+        /// The file.
+        file: String,
+        /// The range.
+        selector: String,
+        /// The same range in the order of the file.
+        turned: String,
     },
     /// A requested column does not exist.
     #[error("{file}: no column {column:?}{}", if *is_expected { ", which the model needs" } else { "" })]
@@ -382,12 +400,14 @@ impl Error {
                     if near.is_empty() { near.concat() } else { format!("did you mean {}? ", near.join(" or ")) };
                 return Some(near + &columns);
             }
+            Self::BackwardRange { turned, .. } => return Some(format!("use {turned}")),
             Self::NoMatch { available, n_columns, .. } => return Some(available_columns(available, *n_columns)),
             Self::ColumnType { numeric, .. } if numeric.is_empty() => return None,
             Self::ColumnType { numeric, .. } => {
                 return Some(format!("select numeric columns with --columns: {}", listed(numeric)));
             }
             Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => "check the path",
+            Self::Write { source, .. } if is_forbidden(source) => "choose a folder you can write to",
             Self::Folder { .. } => "give the path of a file",
             Self::AllExcluded { .. } => "exclude fewer columns",
             Self::ForeignFile { .. } => "choose another folder, or move the file away",
@@ -418,6 +438,8 @@ impl Error {
             Self::Ragged { n_expected: 1, .. } => "the delimiter may be a different one: set it with --delimiter",
             Self::Corrupt { format: "model", .. } => "a model file is the JSON file written by `mixtura fit --output`",
             Self::Corrupt { .. } => "the file may be truncated, or its format may not match its extension",
+            Self::Text { promised: "compressed", .. } => "rename it without .gz or .zst, or compress it",
+            Self::Text { .. } => "rename it to .csv if it is a table",
             Self::OtherFormat { promised: Some(_), .. } => "rename the file to the extension of its format",
             Self::OtherFormat { promised: None, .. } => "decompress or convert it first",
             Self::NotText { .. } => "if it is UTF-16 text, save it as UTF-8",
@@ -432,6 +454,11 @@ impl Error {
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// Whether the system does not allow to write there.
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 #[cfg(test)]

@@ -83,6 +83,12 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
     Ok(opened)
 }
 
+/// Whether the extension says that a file is compressed.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    let extension = extension(path);
+    extension.ends_with(".gz") || extension.ends_with(".zst")
+}
+
 /// The extension in lower case with its dot, including the one before `.gz` or `.zst`.
 pub(crate) fn extension(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();

@@ -45,7 +45,7 @@ pub use atomic::{AtomicFile, write_file};
 pub use bounds::{BoundsReport, Certainty};
 pub use error::Error;
 pub use folder::OutputFolder;
-pub use model::{FitRecord, ModelFile};
+pub use model::{FitRecord, ModelFile, Race, RaceLevel};
 pub use place::{Column, Place};
 pub use target::{probe, same_file, same_target, target};
 pub use temporary::remove_temporaries;
@@ -55,7 +55,7 @@ pub use words::WEIGHT_HINT;
 pub use {
     input::Input,
     original::{CellForm, OriginalRows, Originals, Spooled},
-    read::{pick_columns, read},
+    read::{pick_columns, read, similar},
     table::{LabelColumn, Missing, ReadOptions, Table},
     write::{Cells, ColumnKind, TableColumn, TableColumns, TableLayout, TableWriter, cell_form},
 };

@@ -100,6 +100,10 @@ impl Opened {
                 Err(mismatch(&format!("in {} format", found.name()), Some(promised.name())))
             }
             (promised, Content::Other(found)) => Err(mismatch(found, promised.map(Format::name))),
+            (Some(promised), Content::Unknown) if self.is_only_text(input, promised) => {
+                let packing = if matches!(promised, Format::Text { .. }) { "compressed" } else { promised.name() };
+                Err(Error::Text { file: self.name.clone(), promised: packing })
+            }
             (Some(promised), _) => Ok(promised),
             (None, Content::Table(found)) => Ok(found),
             (None, Content::Gzip | Content::Zstd) => Ok(Format::Text { delimiter: None }),
@@ -115,6 +119,13 @@ impl Opened {
                 }
             }),
         }
+    }
+
+    /// Whether the file begins like text, but its extension says that it is compressed or in a binary format.
+    fn is_only_text(&self, input: &Input, promised: Format) -> bool {
+        let is_packed = matches!(input, Input::Path(path) if input::is_packed(path));
+        let is_promised = matches!(promised, Format::Text { .. }) && !is_packed;
+        !is_promised && !self.beginning.is_empty() && is_like_text(&self.beginning)
     }
 
     /// Whether the table can be opened and read a second time.

@@ -72,7 +72,8 @@ impl Temporary {
     pub(crate) fn file(folder: &Path) -> io::Result<(Self, File)> {
         sweep(folder);
         for _ in 0..MOST_ATTEMPTS {
-            let (file, path) = builder(0o666).tempfile_in(folder)?.keep().map_err(|error| error.error)?;
+            let (file, path) =
+                builder(0o666).tempfile_in(folder).map_err(without_path)?.keep().map_err(|error| error.error)?;
             let temporary = Self::register(path, Some(file.try_clone()?));
             if temporary.is_ours(&file) {
                 return Ok((temporary, file));
@@ -95,7 +96,7 @@ impl Temporary {
     fn folder_with_mode(folder: &Path, mode: u32) -> io::Result<Self> {
         sweep(folder);
         for _ in 0..MOST_ATTEMPTS {
-            let path = builder(mode).tempdir_in(folder)?.keep();
+            let path = builder(mode).tempdir_in(folder).map_err(without_path)?.keep();
             // Some systems cannot open folders. Those stay unlocked and are never removed by others.
             let Ok(opened) = File::open(&path) else {
                 return Ok(Self::register(path, None));
@@ -156,6 +157,14 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
     #[cfg(not(unix))]
     let _ = mode;
     builder
+}
+
+/// The error without the random name of the temporary, which says nothing to the user.
+fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((words, _)) => io::Error::new(error.kind(), words),
+        None => error,
+    }
 }
 
 /// Whether a name is that of a temporary.
@@ -228,6 +237,17 @@ mod tests {
             ("mixtura-a1B2c3.tmp", false),
         ] {
             assert_eq!(is_temporary_name(name.as_ref()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn write_errors_named_temporary_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let errors = [Temporary::file(&missing).unwrap_err(), Temporary::folder(&missing).unwrap_err()];
+        for error in errors {
+            assert_eq!(error.kind(), io::ErrorKind::NotFound);
+            assert_eq!(error.to_string(), io::Error::from_raw_os_error(2).to_string());
         }
     }
 

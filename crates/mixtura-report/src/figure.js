@@ -310,9 +310,23 @@ function set(node, attributes) {
 function add(parent, name, attributes, text) {
   const node = document.createElementNS(SVG, name);
   set(node, attributes);
-  if (text !== undefined) node.textContent = text;
+  if (text !== undefined) node.append(...typeset(String(text)));
   parent.append(node);
   return node;
+}
+
+// Greek letters with subscripts, as in typeset.rs.
+function typeset(text) {
+  const found = /^(.*?[Α-ω])_([Α-ω])(.*)$/su.exec(text);
+  if (!found) return [text];
+  const [, before, below, after] = found;
+  const shifted = (attributes, ...parts) => {
+    const part = document.createElementNS(SVG, "tspan");
+    set(part, attributes);
+    part.append(...parts);
+    return part;
+  };
+  return [before, shifted({ dy: ".3em", "font-size": ".75em" }, below), shifted({ dy: "-.225em" }, ...typeset(after))];
 }
 
 function element(name, text) {

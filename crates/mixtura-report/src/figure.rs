@@ -70,7 +70,7 @@ pub struct Series {
     pub name: String,
     /// Number of its colour; after eight, colours repeat with dashed lines.
     pub colour: usize,
-    /// Whether its lines are dashed, which marks theoretical values.
+    /// Whether its lines are dashed, which marks theoretical values, or lines on top of others.
     pub dashed: bool,
     /// What is drawn, from back to front.
     pub marks: Vec<Mark>,

@@ -34,6 +34,7 @@ mod svg;
 mod table;
 mod text;
 mod ticks;
+mod typeset;
 mod view;
 
 pub use choice::Choice;

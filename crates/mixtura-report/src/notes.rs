@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::escaped;
 use crate::figure::{Figure, Mark};
 use crate::layout::Layout;
 use crate::text::width;
+use crate::typeset;
 use crate::view::Frame;
 
 /// The rectangle around a label: left, top, right, bottom.
@@ -56,7 +56,7 @@ pub(crate) fn notes(figure: &Figure, layout: &Layout, classes: &[String]) -> Str
 }
 
 fn note(anchor: &str, x: f64, y: f64, text: &str) -> String {
-    format!("<text class=\"note\" text-anchor=\"{anchor}\" x=\"{x:.2}\" y=\"{y:.2}\">{}</text>", escaped(text))
+    format!("<text class=\"note\" text-anchor=\"{anchor}\" x=\"{x:.2}\" y=\"{y:.2}\">{}</text>", typeset::svg(text))
 }
 
 /// The first place for a label that is inside the frame and free: above or below the line at its right end, then at

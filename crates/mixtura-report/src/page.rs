@@ -9,6 +9,7 @@ use crate::legend::{bar_html, sample};
 use crate::sheet::Sheet;
 use crate::style::{STYLE, classes, light_colours};
 use crate::table::Table;
+use crate::typeset;
 
 /// A page: findings first, then sections.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -97,7 +98,7 @@ impl Page {
         let verdict = if self.verdict.is_empty() {
             String::new()
         } else {
-            format!("<p class=\"verdict\">{}</p>", escaped(&self.verdict))
+            format!("<p class=\"verdict\">{}</p>", typeset::html(&self.verdict))
         };
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -110,7 +111,7 @@ impl Page {
             colours = light_colours(),
             page_style = include_str!("page.css"),
             subtitle = escaped(&self.subtitle),
-            footer = escaped(&self.footer),
+            footer = typeset::html(&self.footer),
             selectors = group_selectors(&self.sections),
             script = SCRIPT,
         )
@@ -178,7 +179,7 @@ impl Tone {
 impl Finding {
     fn to_html(&self) -> String {
         let tone = self.tone.class();
-        let (value, label) = (escaped(&self.value), escaped(&self.label));
+        let (value, label) = (escaped(&self.value), typeset::html(&self.label));
         format!("<div class=\"finding {tone}\"><b>{value}</b><span>{label}</span></div>")
     }
 }
@@ -187,7 +188,7 @@ pub(crate) fn html_of(blocks: &[Block], counter: &mut Counter) -> String {
     blocks
         .iter()
         .map(|block| match block {
-            Block::Text(text) => format!("<p>{}</p>", escaped(text)),
+            Block::Text(text) => format!("<p>{}</p>", typeset::html(text)),
             Block::Figure(figure) => figure_html(figure, counter),
             Block::Table(table) => table.to_html(),
             Block::Choice(choice) => choice.to_html(counter),
@@ -220,7 +221,7 @@ fn figure_html(figure: &Figure, counter: &mut Counter) -> String {
          <button type=\"button\" class=\"reset\" hidden>reset zoom</button></div><div class=\"plot\">{}<div class=\"tip\" hidden></div></div>\
          <script type=\"application/json\">{data}</script></figure>",
         escaped(&figure.name),
-        escaped(&figure.title),
+        typeset::html(&figure.title),
         figure.to_inline_svg(&id),
     )
 }

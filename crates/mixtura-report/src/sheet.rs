@@ -8,6 +8,7 @@ use crate::layout::{Layout, Least, Margins};
 use crate::legend::{Legend, bar_html, sample};
 use crate::style::{Look, PANEL, PRINT, classes};
 use crate::svg::{COLUMN, Size, document, heading, text_lines};
+use crate::typeset;
 
 /// Width of a panel on the screen, in pixels.
 const PANEL_WIDTH: f64 = 460.0;
@@ -71,7 +72,7 @@ impl Sheet {
             write!(
                 panels,
                 "<div class=\"panel\"><p class=\"panel-heading\">{}</p>{legend}{}</div>",
-                escaped(&panel.heading),
+                typeset::html(&panel.heading),
                 panel.figure.inline(&panel.layout, &format!("{id}-{}", number + 1))
             )
             .expect("invariant: writing to a string cannot fail");
@@ -80,9 +81,9 @@ impl Sheet {
             "<figure class=\"sheet\" id=\"{id}\" style=\"--columns:{}\"><figcaption>{}</figcaption>{}\
              <div class=\"panels\">{panels}</div><p class=\"caption\">{}</p></figure>",
             self.n_columns(),
-            escaped(&self.title),
+            typeset::html(&self.title),
             shared.map_or_else(String::new, legend_html),
-            escaped(&self.caption)
+            typeset::html(&self.caption)
         )
     }
 

@@ -9,6 +9,7 @@ use crate::legend::Legend;
 use crate::notes::notes;
 use crate::style::{Look, PRINT, SCREEN, classes, has_halo};
 use crate::text::wrapped;
+use crate::typeset;
 
 /// Width of a figure on the screen, in pixels.
 const WIDTH: f64 = 720.0;
@@ -163,7 +164,7 @@ pub(crate) fn text_lines(paragraphs: &[&str], class: &str, size: f64, left: f64,
     let lines: Vec<String> = paragraphs.iter().flat_map(|paragraph| wrapped(paragraph, most)).collect();
     let line = |(i, line): (usize, &String)| {
         let y = size * (1.2 + 1.3 * i as f64);
-        format!("<text class=\"{class}\" x=\"{left:.2}\" y=\"{y:.2}\">{}</text>", escaped(line))
+        format!("<text class=\"{class}\" x=\"{left:.2}\" y=\"{y:.2}\">{}</text>", typeset::svg(line))
     };
     let svg = lines.iter().enumerate().map(line).collect();
     (svg, if lines.is_empty() { 0.0 } else { size * (0.6 + 1.3 * lines.len() as f64) })
@@ -214,7 +215,7 @@ fn labels(layout: &Layout) -> String {
     let (middle_x, middle_y) = (frame.left + 0.5 * frame.width, frame.top + 0.5 * frame.height);
     let mut svg = String::new();
     let mut push = |attributes: &str, text: &str| {
-        write!(svg, "<text class=\"label\" text-anchor=\"middle\" {attributes}>{}</text>", escaped(text))
+        write!(svg, "<text class=\"label\" text-anchor=\"middle\" {attributes}>{}</text>", typeset::svg(text))
             .expect("invariant: writing to a string cannot fail");
     };
     let below = frame.bottom() + (1.5 + LABEL_GAP) * look.tick + 0.85 * size;

@@ -2,6 +2,7 @@
 
 use crate::escaped;
 use crate::page::Tone;
+use crate::typeset;
 
 /// Cells longer than this are prose, aligned to the left.
 const PROSE: usize = 32;
@@ -34,7 +35,7 @@ impl Table {
     pub(crate) fn to_html(&self) -> String {
         let heading = |(column, cell): (usize, &String)| {
             let class = if self.is_words(column) { " class=\"words\"" } else { "" };
-            format!("<th{class}>{}</th>", escaped(&with_minus(cell)))
+            format!("<th{class}>{}</th>", typeset::html(&with_minus(cell)))
         };
         let heading: String = self.heading.iter().enumerate().map(heading).collect();
         let row = |(number, row): (usize, &Vec<String>)| {
@@ -42,9 +43,9 @@ impl Table {
             format!("<tr>{}</tr>", cells.collect::<String>())
         };
         let rows: String = self.rows.iter().enumerate().map(row).collect();
-        let caption = escaped(&self.caption);
+        let (caption, label) = (typeset::html(&self.caption), escaped(&self.caption));
         format!(
-            "<p class=\"caption\">{caption}</p><div class=\"table\"><table aria-label=\"{caption}\"><thead><tr>{heading}</tr></thead>\
+            "<p class=\"caption\">{caption}</p><div class=\"table\"><table aria-label=\"{label}\"><thead><tr>{heading}</tr></thead>\
              <tbody>{rows}</tbody></table></div>"
         )
     }
@@ -58,7 +59,7 @@ impl Table {
 
     fn cell(&self, row: usize, column: usize, cell: &str) -> String {
         let label = self.heading.get(column).map_or_else(String::new, |label| escaped(label));
-        let text = escaped(&with_minus(cell));
+        let text = typeset::html(&with_minus(cell));
         let verdicts = self.verdicts.as_ref().filter(|verdicts| verdicts.column == column);
         let tone = verdicts.and_then(|verdicts| verdicts.tones.get(row));
         let mut classes = Vec::new();

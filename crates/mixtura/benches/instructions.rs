@@ -93,7 +93,7 @@ fn round(algorithm: Algorithm, n_columns: usize, n_components: usize, separation
         let model = Artificial { n_columns, n_components, separation, ..Artificial::default() }.mixture(1)?;
         let rows: &'static Rows<'static> = Box::leak(Box::new(rows(&model)?));
         let source: &'static Source<_> = Box::leak(Box::new(Source::of(rows)?));
-        let options = Options::default().algorithm(algorithm).rounds(1).tolerance(0.0);
+        let options = Options::default().algorithm(algorithm).restarts(1).rounds(1).tolerance(0.0);
         let problem = Problem::new(source, n_components, Start::Model(model.clone()), options)?.with_rule(ONE_ROUND);
         problem.run_from(model.clone(), 0)?.go(&problem, &Quiet)?;
         Ok(Round { run: problem.run_from(model, 0)?, problem })

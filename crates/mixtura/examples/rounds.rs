@@ -60,7 +60,7 @@ fn main() -> Result<(), mixtura::Error> {
         _ => vec![Algorithm::Em, Algorithm::Sem],
     };
     for algorithm in algorithms {
-        let options = Options::default().algorithm(algorithm).rounds(number(4, 20) as u64).tolerance(0.0);
+        let options = Options::default().algorithm(algorithm).restarts(1).rounds(number(4, 20) as u64).tolerance(0.0);
         let marked = words.get(6).filter(|word| *word == "marks").map(|_| options.rounds);
         let clock = Clock { begin_and_best: Mutex::new((Instant::now(), f64::INFINITY)), marked };
         let fit = Gmm::new(n_components).options(options).fit_observed(&source, &clock)?;

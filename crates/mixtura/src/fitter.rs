@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::{Observer, Problem, Quiet, Rule, SemResult, each_option};
+use crate::driver::{Observer, Problem, Quiet, Rule, SemResult, accepted, each_option};
 use crate::family::Family;
 use crate::pass::Precision;
 use crate::sweep::{Engine, Source};
@@ -106,10 +106,10 @@ impl Gmm {
 
 /// A method for each option.
 macro_rules! setters {
-    ($($name:ident: $type:ty,)*) => {$(
+    ($($name:ident: $type:ty $(as $accepted:ty)?,)*) => {$(
         #[doc = concat!("See [`Options::", stringify!($name), "`](Options#structfield.", stringify!($name), ").")]
         #[must_use]
-        pub fn $name(self, $name: $type) -> Self {
+        pub fn $name(self, $name: accepted!($type $(as $accepted)?)) -> Self {
             Self { options: self.options.$name($name), ..self }
         }
     )*};

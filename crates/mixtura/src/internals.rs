@@ -323,7 +323,7 @@ impl Chunk {
     pub fn add_labelled(&mut self) {
         let Self { prepared, set, scratch, moments, .. } = self;
         let shares = (0u32..).zip(&self.labels).map(|(row, &component)| Share { row, component, weight: 1.0 });
-        self.layout.for_components(&self.blocks, &shares, true, |rows| {
+        self.layout.for_components(*set, &self.blocks, &shares, true, |rows| {
             FullGaussian::add_own(prepared, *set, rows, scratch, moments);
         });
     }

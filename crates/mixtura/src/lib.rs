@@ -47,17 +47,19 @@
 //! let fit = Gmm::new(3)
 //!     .covariance(Diagonal)
 //!     .algorithm(Algorithm::Em)
-//!     .restarts(5) // the best of five starts
+//!     .restarts(20) // default 8
 //!     .seed(7)
 //!     .tolerance(1e-8)
 //!     .fit(&rows)?;
-//! assert_eq!(fit.restarts.len(), 5);
+//! assert_eq!(fit.restarts_asked, 20);
 //! assert!(fit.restarts.iter().all(|&other| other <= fit.mean_ln_likelihood));
 //! # Ok::<(), mixtura::Error>(())
 //! ```
 //!
 //! The default algorithm, [`Algorithm::Auto`], runs stochastic EM first, whose rounds are cheaper, and finishes with
-//! EM. Fits start from k-means++ unless [`Fitter::start`] says otherwise: [`Start`] can also be a given model, labels,
+//! EM. A likelihood has many maxima, so a fit begins with several starts, which race on samples of the rows until one
+//! or two are left ([`Options::race`](Options#structfield.race)); [`Fit::race`](Fit#structfield.race) says how many of
+//! them agreed. Fits start from k-means++ unless [`Fitter::start`] says otherwise: [`Start`] can also be a given model, labels,
 //! or random rows. Rows may have weights ([`Rows::with_weights`]): a row of weight 3 counts like three rows.
 //!
 //! # Using a model
@@ -80,7 +82,8 @@
 //! ```
 //!
 //! Models, options and the complete state of a fit implement serde's traits. Deserializing checks what constructors
-//! check, so a model that was read is a valid one. [`Tail`] says how unusual a row is under a model.
+//! check, so a model that was read is a valid one. To get the same bits back, choose a format that keeps them: for JSON,
+//! turn on serde_json's feature `float_roundtrip`. [`Tail`] says how unusual a row is under a model.
 //!
 //! # Results are reproducible
 //!

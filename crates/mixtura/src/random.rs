@@ -46,6 +46,10 @@ pub enum Purpose {
     Row = 6,
     /// The parameters of an artificial mixture.
     Parameters = 7,
+    /// Whether a row is in a sample that starts compete on.
+    Race = 8,
+    /// The random choices when components are moved.
+    Move = 9,
 }
 
 /// The address of a set of draws.

@@ -151,16 +151,17 @@ fn to_table<F: Family>(report: &BoundsReport<F>) -> String {
         ),
         None => format!("each bound fails with probability at most {}", number(bounds.delta)),
     };
+    let as_in_paper = if report.confidence().is_none() { " as in the paper, whatever --delta" } else { "" };
     let least = least_weight(proximity.n_rows, bounds.delta, 0.5);
     write!(
         text,
         "Weights (Theorem 1; {how_sure})\n\n{}\n\
-         Means, Euclidean distance (Theorem 2; all {} hold with probability {};\n\
+         Means, Euclidean distance (Theorem 2; all {} hold with probability {}{as_in_paper};\n\
          Γ is the largest possible distance with columns scaled to [0, 1])\n\n{}\n\
          With this number of rows, components of weight {} or more have λ_w ≤ 1/2 (λ_w is the bound divided by the weight).\n",
         weights.to_text(),
         proximity.n_components(),
-        BoundsReport::<F>::PAPER_CONFIDENCE,
+        report.certainty.of_distances(),
         means.to_text(),
         number(least)
     )

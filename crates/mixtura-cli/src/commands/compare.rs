@@ -110,6 +110,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     countdown.finish();
     let interrupted = interrupt::is_wanted();
     if comparison.starts.is_empty() {
+        talk::warning("interrupted: nothing was written");
         return Ok(ExitCode::from(interrupt::EXIT_CODE));
     }
     let summary = Summary::of(&comparison);
@@ -179,7 +180,7 @@ impl CompareArguments {
 /// The summary as text for the terminal.
 pub(crate) fn to_table(comparison: &Comparison, summary: &Summary) -> String {
     let mut starts =
-        Aligned::new(["start", "EM", "SEM median", "median − EM", "SEM is", "runs better", "equal", "worse"]);
+        Aligned::new(["start", "EM", "SEM median", "median − EM", "SEM is", "runs better", "runs equal", "runs worse"]);
     for (at, start) in summary.starts.iter().enumerate() {
         starts.row([
             (at + 1).to_string(),

@@ -28,8 +28,8 @@ pub(crate) fn run(asked: Option<&Path>) -> anyhow::Result<ExitCode> {
     countdown.finish();
     let summary = Summary::of(&comparison);
     let data = format!(
-        "{N_ROWS} rows × {} columns from {} overlapping Gaussians, seed {SEED}",
-        artificial.n_columns, artificial.n_components
+        "{N_ROWS} rows × {} columns from {} overlapping Gaussians (data: seed {SEED}; runs: seed {})",
+        artificial.n_columns, artificial.n_components, plan.seed
     );
     let settings = PageSettings {
         title: "EM and stochastic EM: a demo".into(),
@@ -39,7 +39,7 @@ pub(crate) fn run(asked: Option<&Path>) -> anyhow::Result<ExitCode> {
         ),
         name: "generated data".into(),
         units: "data units".into(),
-        footer: format!("mixtura {}\nmixtura", env!("CARGO_PKG_VERSION")),
+        footer: format!("mixtura {}\ncommand: mixtura", env!("CARGO_PKG_VERSION")),
     };
     let written = write(asked, &page(&comparison, &summary, &settings).to_html())?;
     let look = written.map_or(String::new(), |page| format!("Full report: {}\n", page.display()));

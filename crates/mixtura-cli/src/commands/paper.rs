@@ -243,8 +243,13 @@ fn write(arguments: &PaperArguments, evaluation: &Evaluation) -> anyhow::Result<
     let claims = claims(evaluation);
     let build = Build::here();
     let mut folder = OutputFolder::create(&arguments.output)?;
-    let footer =
-        format!("mixtura {} (engine {}), {}\n{}", build.mixtura, build.engine, build.machine, command(arguments));
+    let footer = format!(
+        "mixtura {} (engine {}), {}\ncommand: {}",
+        build.mixtura,
+        build.engine,
+        build.machine,
+        command(arguments)
+    );
     let page = page(evaluation, &claims, footer);
     for figure in page.figures() {
         folder.add(Path::new("figures").join(format!("{}.svg", figure.name)), figure.to_svg().as_bytes())?;
@@ -283,7 +288,12 @@ fn to_text(claims: &[Claim]) -> String {
         let because = if because.is_empty() { String::new() } else { format!("  {because}\n") };
         format!("{}: {claim} ({about})\n  paper: {paper}\n  here:  {here}\n{because}\n", verdict.words())
     };
-    claims.iter().map(paragraph).collect::<Vec<_>>().concat()
+    let (left_out, told): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|claim| claim.was_not_run());
+    let rest = match left_out.len() {
+        0 => String::new(),
+        n => format!("not tested: {}; the data was not part of this run\n\n", counted(n, "claim")),
+    };
+    told.into_iter().map(paragraph).collect::<Vec<_>>().concat() + &rest
 }
 
 /// The command line that repeats this evaluation.

@@ -110,7 +110,7 @@ pub(crate) fn table(file: &ModelFile, view: &View) -> String {
     let columns = counted(file.model.n_columns(), "column");
     let mut text = format!("{}, {columns}\n{}\n", title(file.model.kind()), outcome(file));
     if let Some(fit) = &file.fit {
-        for line in size(fit).into_iter().chain(restarts(fit)) {
+        for line in size(fit).into_iter().chain(starts(file)) {
             writeln!(text, "{line}").expect(WRITABLE);
         }
     }
@@ -119,14 +119,41 @@ pub(crate) fn table(file: &ModelFile, view: &View) -> String {
     text
 }
 
-/// Final log-likelihoods of the restarts, best first; abbreviated if there are many.
-fn restarts(fit: &FitRecord) -> Option<String> {
+/// How many starts there were, and how they compare.
+pub(crate) fn starts(file: &ModelFile) -> Option<String> {
+    let fit = file.fit.as_ref()?;
+    let Some(race) = &fit.race else { return restarts(file.model.n_components(), fit) };
+    let n_starts = fit.restarts_asked.unwrap_or(fit.restarts.len() as u64);
+    if let Some(n_rows) = race.interrupted_on {
+        return Some(format!("{n_starts} starts raced; interrupted on {}", counted(n_rows as usize, "row")));
+    }
+    let agreed = match race.agreed {
+        1 => "one of them led to this maximum".to_owned(),
+        agreed if agreed == n_starts => "all of them led to this maximum".to_owned(),
+        agreed => format!("{agreed} of them led to this maximum"),
+    };
+    let moved = match race.moves {
+        0 => String::new(),
+        moves => format!(
+            " after {} moved",
+            if moves == 1 { "a component was".into() } else { format!("{moves} components were") }
+        ),
+    };
+    let next = race.gap.zip(race.gap_rows).map_or(String::new(), |(gap, rows)| {
+        format!("; the next best was {} nats per row lower on {}", number(gap.max(0.0)), counted(rows as usize, "row"))
+    });
+    Some(format!("{n_starts} starts raced: {agreed}{moved}{next}"))
+}
+
+/// Final log-likelihoods of starts that did not race, best first; abbreviated if there are many.
+fn restarts(n_components: usize, fit: &FitRecord) -> Option<String> {
     const MOST: usize = 6;
     let mut ends = fit.restarts.clone();
     ends.sort_by(|a, b| b.total_cmp(a));
     let shown = |ends: &[f64]| ends.iter().map(|end| format!("{end:.6}")).collect::<Vec<_>>().join(", ");
     let asked = fit.restarts_asked.map_or(String::new(), |asked| format!(" of {asked}"));
     match ends.as_slice() {
+        [_] if asked.is_empty() && n_components > 1 => Some("one start: others may lead to other maxima".into()),
         [] | [_] if asked.is_empty() => None,
         few if few.len() <= MOST => Some(format!("{}{asked} restarts ended at {}", few.len(), shown(few))),
         [best @ .., least] => {

@@ -68,6 +68,26 @@ fn all_at_once_is_wider_and_the_same_on_any_number_of_threads() {
     assert_eq!(at("")["confidence"].as_f64(), Some(0.99));
 }
 
+/// Distances of means had the paper's confidence, whatever was asked for.
+#[test]
+fn distances_of_means_ignored_the_confidence_asked_for() {
+    let folder = folder();
+    succeed(folder.path(), DATA);
+    let at = |options: &str| succeed(folder.path(), &format!("bounds d.csv --model m.json {options}")).stdout;
+    let distance = |options: &str| {
+        let found = json(&at(options))["euclidean_mean_bound"].clone();
+        (found["confidence"].as_f64().unwrap(), numbers(&found["own_units"])[0])
+    };
+    let (usual, wide) = (distance(""), distance("--confidence 0.9999"));
+    assert_eq!((usual.0, wide.0), (0.99, 0.9999));
+    assert!(wide.1 > usual.1);
+    // A distance combines several bounds, so a probability for each of them does not change it, and the table says so.
+    assert_eq!(distance("--delta 0.01"), usual);
+    let table = at("--delta 0.01 --format table");
+    assert!(table.contains("hold with probability 0.99 as in the paper, whatever --delta"), "{table}");
+    assert!(at("--confidence 0.9 --format table").contains("all 2 hold with probability 0.9;"));
+}
+
 #[test]
 fn a_component_too_light_has_no_bound_at_all() {
     let folder = folder();

@@ -10,7 +10,7 @@ const SMALL: &str = "generate -d 2 -k 2 -n 600 --separation 3 --seed 5 -o d.csv 
 fn a_model_file_has_the_fields_of_the_contract_in_order() {
     let folder = folder();
     succeed(folder.path(), SMALL);
-    succeed(folder.path(), "fit d.csv -k 2 -o m.json --restarts 2");
+    succeed(folder.path(), "fit d.csv -k 2 -o m.json --restarts 2 --race off");
     let text = fs::read_to_string(folder.path().join("m.json")).unwrap();
     let model = json(&text);
     let keys: Vec<&str> = model.as_object().unwrap().keys().map(String::as_str).collect();
@@ -40,6 +40,46 @@ fn a_model_file_has_the_fields_of_the_contract_in_order() {
     assert_eq!(numbers(&model["fit"]["restarts"]).len(), 2);
     // Reading and writing preserves every bit.
     assert_eq!(succeed(folder.path(), "show m.json --format json").stdout, text);
+}
+
+#[test]
+fn a_model_file_has_the_levels_of_a_race() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 2 -k 3 -n 9000 --separation 1 --seed 5 -o d.csv");
+    let ran = succeed(folder.path(), "fit d.csv -k 3 --normalize -o m.json");
+    let model = json(&fs::read_to_string(folder.path().join("m.json")).unwrap());
+    let fit = &model["fit"];
+    assert_eq!(fit["restarts_asked"].as_u64(), Some(8));
+    let likelihood = fit["mean_log_likelihood"].as_f64().unwrap();
+    assert!(numbers(&fit["restarts"]).contains(&likelihood));
+    let keys: Vec<&str> = fit["race"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["agreed", "moves", "gap", "gap_rows", "levels"]);
+    let levels = fit["race"]["levels"].as_array().unwrap();
+    assert_eq!(levels[0]["starts"].as_array().unwrap().len(), 8);
+    for level in levels {
+        assert!((1500..=9000).contains(&level["rows"].as_u64().unwrap()));
+        let n_starts = level["starts"].as_array().unwrap().len();
+        assert_eq!(level["rounds"].as_array().unwrap().len(), n_starts);
+        // In the units of the data: about the likelihood of all rows.
+        let likelihoods = numbers(&level["mean_log_likelihoods"]);
+        assert_eq!(likelihoods.len(), n_starts);
+        assert!((likelihoods[0] - likelihood).abs() < 0.2, "{likelihoods:?} {likelihood}");
+    }
+    let shown = succeed(folder.path(), "show m.json").stdout;
+    let starts = shown.lines().find(|line| line.starts_with("8 starts raced: ")).unwrap();
+    assert!(ran.stderr.contains(&format!("note: {starts}")), "{}", ran.stderr);
+    assert!(starts.contains(" led to this maximum"));
+}
+
+#[test]
+fn one_start_is_said_to_be_one_start() {
+    let folder = folder();
+    succeed(folder.path(), SMALL);
+    for (options, is_told) in [("-k 2 --restarts 1", true), ("--init-model true.json", true), ("-k 1", false)] {
+        let ran = succeed(folder.path(), &format!("fit d.csv {options} -o m.json"));
+        assert_eq!(ran.stderr.contains("note: one start: others may lead to other maxima"), is_told, "{}", ran.stderr);
+        assert_eq!(succeed(folder.path(), "show m.json").stdout.contains("one start: "), is_told);
+    }
 }
 
 #[test]
@@ -86,7 +126,7 @@ fn a_trace_holds_the_guard_if_it_won_and_every_round_of_auto_else() {
     succeed(folder.path(), "generate -d 2 -k 5 -n 600 --seed 3 -o d.csv");
     let (mut n_won, mut n_lost) = (0, 0);
     for seed in 0..8 {
-        let line = "fit d.csv -k 5 --init random --guard --accelerate --restarts 2 --trace t.csv -o m.json";
+        let line = "fit d.csv -k 5 --init random --guard --accelerate --restarts 2 --race off --trace t.csv -o m.json";
         succeed(folder.path(), &format!("{line} --seed {seed}"));
         let model = json(&fs::read_to_string(folder.path().join("m.json")).unwrap());
         let trace = fs::read_to_string(folder.path().join("t.csv")).unwrap();
@@ -197,7 +237,7 @@ fn stdout_carries_data_and_quiet_is_quiet() {
     let ran = succeed(folder.path(), "fit d.csv -k 2 --quiet --rounds 2");
     assert_eq!(ran.stderr, "");
     json(&ran.stdout);
-    let ran = succeed(folder.path(), "fit d.csv -k 2 --rounds 2 -o m.json");
+    let ran = succeed(folder.path(), "fit d.csv -k 2 --restarts 1 --rounds 2 -o m.json");
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("warning: not converged after 2 rounds"));
     let table = succeed(folder.path(), "fit d.csv -k 2 --format table").stdout;

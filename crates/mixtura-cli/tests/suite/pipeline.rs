@@ -92,11 +92,16 @@ fn without_arguments_there_is_a_demonstration_that_leaves_nothing_in_the_folder(
     let (folder, temporary) = (folder(), crate::folder());
     let ran: Ran = command(folder.path(), "").env("TMPDIR", temporary.path()).output().unwrap().into();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for part in ["100000 rows × 10 columns", "median − EM", "EM ÷ SEM", "largest difference"] {
+    for part in
+        ["100000 rows × 10 columns", "median − EM", "EM ÷ SEM", "largest difference", "(data: seed 1; runs: seed 0)"]
+    {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
     let page = ran.stdout.lines().find_map(|line| line.strip_prefix("Full report: ")).unwrap();
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    for part in ["(data: seed 1; runs: seed 0)", "seed of the runs", "command: mixtura"] {
+        assert!(page.contains(part), "{part}");
+    }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

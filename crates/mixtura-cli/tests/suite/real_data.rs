@@ -9,7 +9,7 @@ fn fit(data: &str, k: u32, algorithm: &str, extra: &str) -> (Vec<f64>, Vec<serde
     let folder = folder();
     let path = shipped(data);
     let line = format!(
-        "fit {} -k {k} --algorithm {algorithm} --rounds 50 --tolerance 0 --trace t.csv -o m.json {extra}",
+        "fit {} -k {k} --algorithm {algorithm} --restarts 1 --rounds 50 --tolerance 0 --trace t.csv -o m.json {extra}",
         path.display()
     );
     succeed(folder.path(), &line);

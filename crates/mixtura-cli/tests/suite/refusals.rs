@@ -295,3 +295,93 @@ fn odd_but_workable_data_is_allowed_with_a_notice() {
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains("--no-header"), "{}", ran.stderr);
 }
+
+#[test]
+fn text_under_another_extension_was_called_damaged() {
+    let text = "x,y\n1,2\n3,4\n7,5\n";
+    for (name, promised) in [("d.parquet", "Parquet"), ("d.arrow", "Arrow"), ("d.feather", "Arrow"), ("d.npy", "NPY")] {
+        let message = format!("{name}: the file is text, not {promised} as its extension says");
+        let hint = "hint: rename it to .csv if it is a table";
+        refused(&[(name, text)], &format!("fit {name} -k 1 -o m.json"), 1, &[&message, hint]);
+    }
+    for name in ["d.csv.gz", "d.tsv.zst"] {
+        let message = format!("{name}: the file is text, not compressed as its extension says");
+        let hint = "hint: rename it without .gz or .zst";
+        refused(&[(name, text)], &format!("fit {name} -k 1 -o m.json"), 1, &[&message, hint]);
+    }
+}
+
+#[test]
+fn plain_json_was_written_under_a_compressed_name() {
+    let data = [("d.csv", "x\n1\n2\n4\n")];
+    let cases = [
+        ("fit d.csv -k 1 -o m.json.gz", "m.json"),
+        ("fit d.csv -k 1 -o m.json --trace t.txt.zst", "t.txt"),
+        ("generate -d 1 -k 1 -n 1 -o g.csv --model g.json.gz", "g.json"),
+        ("generate -d 1 -k 1 -n 1 -o g.parquet.gz", "g.parquet"),
+    ];
+    for (line, plain) in cases {
+        let hint = format!("hint: write {plain} and compress it afterwards");
+        refused(&data, line, 2, &["only CSV tables can be written compressed", &hint]);
+    }
+    succeed(folder().path(), "generate -d 1 -k 1 -n 1 -o g.csv.gz");
+}
+
+#[test]
+fn a_backward_range_matched_no_column() {
+    let data = [("d.csv", "x1,x2,x3\n1,2,3\n")];
+    refused(&data, "fit d.csv -k 1 --columns x3..x1", 1, &["the range \"x3..x1\" is backwards", "hint: use x1..x3"]);
+}
+
+#[test]
+fn a_model_in_place_of_data_was_read_as_text() {
+    let hint = "hint: give the file with the data; mixtura show m.json prints the model";
+    for line in ["fit m.json -k 2", "score m.json m.json", "compare m.json -k 2"] {
+        refused(&[("m.json", MODEL)], line, 1, &["m.json: this is a model file, not a table of data", hint]);
+    }
+}
+
+#[test]
+fn a_model_without_its_option_is_answered_with_the_option() {
+    refused(&[], "bounds points.csv model.json", 2, &["use '--model model.json'"]);
+}
+
+#[test]
+fn a_mistyped_subcommand_is_answered_with_the_nearest() {
+    refused(&[], "fti d.csv -k 3", 2, &["a similar subcommand exists: 'fit'"]);
+    refused(&[], "bonuds d.csv", 2, &["a similar subcommand exists: 'bounds'"]);
+}
+
+#[test]
+fn measurements_as_labels_are_not_answered_with_a_huge_number_of_components() {
+    let rows: Vec<String> = (0..500).map(|row| format!("{},{row}.5\n", row % 7)).collect();
+    let data = [("d.csv", &*format!("x,y\n{}", rows.concat()))];
+    let message = "column y has 500 distinct values in 500 rows: it looks like measurements";
+    refused(&data, "fit d.csv -k 3 --labels y", 2, &[message, "hint: choose a column that names the group"]);
+}
+
+#[test]
+fn weights_that_a_pattern_selected_were_fitted_in_silence() {
+    let folder = folder();
+    fs::write(folder.path().join("d.csv"), "x1,w\n1,1\n2,1\n4,2\n").unwrap();
+    let ran = succeed(folder.path(), "fit d.csv -k 1 --weights w --columns x*,w -o m.json");
+    let note = "column \"w\" is used both as row weights and as data; leave it out with --exclude w";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    let ran = succeed(folder.path(), "fit d.csv -k 1 --weights w -o m.json");
+    assert!(!ran.stderr.contains("used both"), "{}", ran.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn write_errors_named_temporary_files_and_gave_no_hint() {
+    // Nobody may create files there, not even the superuser.
+    let folder = std::path::Path::new("/sys/kernel");
+    if !folder.is_dir() || fs::write(folder.join("mixtura-test"), "").is_ok() {
+        eprintln!("skipped: this system has no folder without permission");
+        return;
+    }
+    let ran = run(folder, "generate -d 1 -k 1 -n 1 -o g.csv");
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.starts_with("error: g.csv: cannot write: Permission denied"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains(".mixtura-") && ran.stderr.contains("hint: choose a folder"), "{}", ran.stderr);
+}

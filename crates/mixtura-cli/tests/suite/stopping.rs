@@ -31,7 +31,8 @@ fn an_interrupted_fit_with_restarts_was_reported_as_success() {
     // With few rows, restarts run in parallel; with many, one after another.
     for (rows, options) in [(500, "--tolerance 1e-9"), (40_000, "--tolerance 1e-12")] {
         succeed(folder.path(), &format!("generate -d 4 -k 6 -n {rows} -o d.npy"));
-        let line = format!("fit d.npy -k 6 --algorithm em --init random --restarts 100000 {options} -o m.json");
+        let line =
+            format!("fit d.npy -k 6 --algorithm em --init random --restarts 100000 --race off {options} -o m.json");
         let ran = stopped(folder.path(), &line, "-INT", 2 * SECOND);
         assert_eq!(ran.code, 130, "{}", ran.stderr);
         assert!(ran.stderr.contains("interrupted: ") && ran.stderr.contains(" of 100000 restarts"), "{}", ran.stderr);
@@ -40,6 +41,21 @@ fn an_interrupted_fit_with_restarts_was_reported_as_success() {
         assert_eq!(model["fit"]["restarts_asked"].as_u64(), Some(100_000));
         assert_eq!(model["fit"]["converged"].as_bool(), Some(false));
     }
+}
+
+#[test]
+fn an_interrupted_race_returns_the_best_start_so_far() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 4 -k 6 -n 40000 -o d.npy");
+    let ran = stopped(folder.path(), "fit d.npy -k 6 --restarts 5000 -o m.json", "-INT", 2 * SECOND);
+    assert_eq!(ran.code, 130, "{}", ran.stderr);
+    assert!(ran.stderr.contains("interrupted: while 5000 starts raced on "), "{}", ran.stderr);
+    let model = json(&fs::read_to_string(folder.path().join("m.json")).unwrap());
+    assert_eq!(model["fit"]["reason"].as_str(), Some("interrupted"));
+    // The likelihood is that of all rows.
+    let score = json(&succeed(folder.path(), "score m.json d.npy").stdout);
+    let of_fit = model["fit"]["mean_log_likelihood"].as_f64().unwrap();
+    assert!((score["mean_log_likelihood"].as_f64().unwrap() - of_fit).abs() < 1e-9);
 }
 
 #[test]
@@ -100,4 +116,14 @@ fn temporaries_of_a_killed_run_are_cleaned_at_the_next() {
     assert_eq!(hidden(), 1);
     succeed(folder.path(), "generate -d 2 -k 3 -n 10 -o g.csv");
     assert_eq!(hidden(), 0);
+}
+
+#[test]
+fn an_interrupted_comparison_ended_without_a_word() {
+    let folder = folder();
+    succeed(folder.path(), "generate -d 10 -k 8 -n 200000 -o d.npy");
+    let ran = stopped(folder.path(), "compare d.npy -k 8 --rounds 100000 -o out", "-INT", 2 * SECOND);
+    assert_eq!((ran.code, ran.stdout.as_str()), (130, ""));
+    assert!(ran.stderr.contains("warning: interrupted: nothing was written"), "{}", ran.stderr);
+    assert!(!folder.path().join("out").exists());
 }

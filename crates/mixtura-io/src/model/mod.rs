@@ -4,7 +4,7 @@ mod layout;
 mod limited;
 mod record;
 
-pub use self::record::FitRecord;
+pub use self::record::{FitRecord, Race, RaceLevel};
 
 use std::path::Path;
 
@@ -107,6 +107,12 @@ impl ModelFile {
             let likelihood = model.score(&rows.without_normalization())?.mean_ln_likelihood;
             record.mean_log_likelihood = Some(likelihood);
             record.restarts[fit.winner] = likelihood;
+        }
+        if fit.race.as_ref().is_some_and(|race| race.interrupted_on.is_some()) {
+            // So far, the likelihood is that of a sample.
+            let likelihood = model.score(&rows.without_normalization())?.mean_ln_likelihood;
+            record.mean_log_likelihood = Some(likelihood);
+            record.restarts = vec![likelihood];
         }
         let total_weight = rows.weights().map(|_| summary.total_weight);
         let record = record.with_data(rows.n_rows() as u64, total_weight, model.n_free_parameters());

@@ -1,6 +1,6 @@
 //! The record of a fit that is stored in a model file.
 
-use mixtura::driver::{Event, Fit};
+use mixtura::driver::{Event, Fit, Level, RaceRecord};
 use mixtura::family::Family;
 use mixtura::{Algorithm, Criteria, Options};
 use serde::{Deserialize, Serialize};
@@ -40,13 +40,66 @@ pub struct FitRecord {
     /// Akaike information criterion on these rows; lower is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aic: Option<f64>,
-    /// Final log-likelihood of each restart.
+    /// Final log-likelihood of each restart; after a race, of those that went on to all rows.
     pub restarts: Vec<f64>,
-    /// Number of restarts requested, if fewer finished.
+    /// Number of starts, if there are fewer in `restarts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarts_asked: Option<u64>,
     /// Events during the fit.
     pub events: Vec<Event>,
+    /// How the starts raced, if they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub race: Option<Race>,
+}
+
+/// How the starts of a fit raced.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Race {
+    /// Number of starts that led to the maximum of the result.
+    pub agreed: u64,
+    /// How often a component was moved to where it was missed more.
+    pub moves: u64,
+    /// How much lower the best of the other starts was, in nats per row; `None` if all agreed.
+    pub gap: Option<f64>,
+    /// Number of rows on which that start was compared.
+    pub gap_rows: Option<u64>,
+    /// If the race was interrupted: the number of rows on which it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted_on: Option<u64>,
+    /// The levels, from few rows to many.
+    pub levels: Vec<RaceLevel>,
+}
+
+/// A level of a race: starts on a sample of the rows, the best first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RaceLevel {
+    /// Number of rows.
+    pub rows: u64,
+    /// Numbers of the starts, from 0.
+    pub starts: Vec<u64>,
+    /// Rounds of EM of each start.
+    pub rounds: Vec<u64>,
+    /// Log-likelihood of each start, per unit of the rows' weight.
+    pub mean_log_likelihoods: Vec<f64>,
+}
+
+impl Race {
+    fn new(record: &RaceRecord, ln_volume: f64) -> Self {
+        let level = |level: &Level| RaceLevel {
+            rows: level.n_rows,
+            starts: level.entries.iter().map(|entry| entry.start).collect(),
+            rounds: level.entries.iter().map(|entry| entry.rounds).collect(),
+            mean_log_likelihoods: level.entries.iter().map(|entry| entry.mean_ln_likelihood + ln_volume).collect(),
+        };
+        Self {
+            agreed: record.n_agreed,
+            moves: record.n_moves,
+            gap: record.runner_up.map(|other| other.gap),
+            gap_rows: record.runner_up.map(|other| other.n_rows),
+            interrupted_on: record.interrupted_on,
+            levels: record.levels.iter().map(level).collect(),
+        }
+    }
 }
 
 impl FitRecord {
@@ -66,11 +119,13 @@ impl FitRecord {
             free_parameters: None,
             bic: None,
             aic: None,
-            restarts_asked: Some(options.restarts).filter(|&asked| asked > fit.restarts.len() as u64),
+            restarts_asked: Some(fit.restarts_asked).filter(|&asked| asked > fit.restarts.len() as u64),
             restarts: fit.restarts.iter().map(|likelihood| likelihood + ln_volume).collect(),
             events: fit.events.clone(),
+            race: fit.race.as_ref().map(|record| Race::new(record, ln_volume)),
         }
     }
+
     /// Adds the number of rows, their total weight if they have weights, and the number of free parameters of the
     /// model. Computes AIC and BIC from the log-likelihood in the record.
     ///

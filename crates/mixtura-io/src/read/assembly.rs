@@ -160,6 +160,7 @@ impl<T: Cell> Assembly<T> {
         self.leave_out_empty_columns()?;
         let skipped = self.skip_rows(n_rows_read)?;
         self.notices.extend(self.selection.notice(&self.header));
+        self.notices.extend(self.selection.double_uses(&self.header));
         if !skipped.is_empty() {
             let (file, n_skipped) = (&self.header.file, skipped.len());
             self.notices.push(format!("{file}: skipped {n_skipped} of {n_rows_read} rows because of missing values"));
@@ -219,7 +220,7 @@ impl<T: Cell> Assembly<T> {
             let is_unnamed = self.unnamed.binary_search(&column).is_ok();
             let counts = missing::counts_rows(&growing.builder, position);
             let what = match (is_unnamed, counts) {
-                (true, true) => "has no name and counts the rows",
+                (true, true) => "has no name, counts the rows",
                 (true, false) if column == 0 => "has no name",
                 (false, true) => "counts the rows",
                 // The name that pandas gives to an index stored as a column.

@@ -206,6 +206,18 @@ impl Selection {
         is_used
     }
 
+    /// A note for each column of weights or labels that is also used as data, as a pattern may do by accident.
+    pub(super) fn double_uses(&self, header: &Header) -> Vec<String> {
+        let uses = [(self.weights, "row weights"), (self.labels, "labels")];
+        let note = |(column, what): (Option<usize>, &str)| {
+            let column = column.filter(|column| self.data.contains(column))?;
+            let selector = header.names_of(&[column]).remove(0);
+            let (file, column) = (&header.file, header.column(column));
+            Some(format!("{file}: {column} is used both as {what} and as data; leave it out with --exclude {selector}"))
+        };
+        uses.into_iter().filter_map(note).collect()
+    }
+
     /// A note about the omitted columns, if there are any.
     pub(super) fn notice(&self, header: &Header) -> Option<String> {
         let names = header.names_of(&self.left_out);

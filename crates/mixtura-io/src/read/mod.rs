@@ -18,6 +18,7 @@ use self::assembly::Assembly;
 use self::cell::Cell;
 pub use self::columns::pick_columns;
 use self::columns::{Header, Selection};
+pub use self::selector::similar;
 use crate::input::{Format, Input};
 use crate::opened::{Opened, SharedFile};
 use crate::{Error, ReadOptions, Table};

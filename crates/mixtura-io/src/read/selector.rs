@@ -1,7 +1,7 @@
 //! Resolves column selectors: names, positions, ranges and patterns.
 
 use super::columns::Header;
-use crate::Error;
+use crate::{Column, Error};
 
 /// Maximum number of names suggested in a message.
 const N_NEAR: usize = 3;
@@ -40,7 +40,7 @@ impl Header {
             selector.match_indices("..").map(|(at, _)| (&selector[..at], &selector[at + 2..])).collect();
         for (first, last) in &cuts {
             if let (Ok(first), Ok(last)) = (self.find(first), self.find(last)) {
-                return Ok(Some((first..=last).collect()));
+                return self.between(selector, first, last).map(Some);
             }
         }
         if let [(first, last)] = cuts[..]
@@ -56,9 +56,24 @@ impl Header {
             .split_once('-')
             .and_then(|(first, last)| Some((first.trim().parse::<usize>().ok()?, last.trim().parse::<usize>().ok()?)));
         match numbers {
-            Some((first, last)) => Ok(Some((self.find(&first.to_string())?..=self.find(&last.to_string())?).collect())),
+            Some((first, last)) => {
+                self.between(selector, self.find(&first.to_string())?, self.find(&last.to_string())?).map(Some)
+            }
             None => Ok(None),
         }
+    }
+
+    /// The columns from the first to the last, which must not come before it.
+    fn between(&self, selector: &str, first: usize, last: usize) -> Result<Vec<usize>, Error> {
+        if first <= last {
+            return Ok((first..=last).collect());
+        }
+        let [last, first] = [first, last].map(|column| match self.column(column) {
+            Column::Name(name) => name,
+            Column::Number(number) => (number + 1).to_string(),
+        });
+        let turned = format!("{first}..{last}");
+        Err(Error::BackwardRange { file: self.file.clone(), selector: selector.to_owned(), turned })
     }
 
     fn matching(&self, pattern: &str) -> Vec<usize> {
@@ -78,24 +93,34 @@ impl Header {
 
     /// The names most similar to an unknown one, best first.
     pub(super) fn near(&self, wanted: &str) -> Vec<String> {
-        let beginning = |name: &str| -> Vec<char> { name.to_lowercase().chars().take(COMPARED_CHARACTERS).collect() };
-        let wanted = beginning(wanted);
-        // A third of the letters may be wrong.
-        let most = (wanted.len() / 3).max(1);
-        let mut near: Vec<(usize, usize)> = Vec::new();
-        for (column, name) in self.names.iter().enumerate() {
-            let name = beginning(name);
-            if wanted.len().abs_diff(name.len()) <= most {
-                let distance = edit_distance(&wanted, &name);
-                // A name in which every letter differs is not similar.
-                if distance <= most && distance < name.len() {
-                    near.push((distance, column));
-                }
+        similar(wanted, &self.names)
+    }
+}
+
+/// At most three of the names that differ from the wanted one by few letters, best first.
+///
+/// ```
+/// let names = ["width", "height", "depth"].map(String::from);
+/// assert_eq!(mixtura_io::similar("hieght", &names), ["height"]);
+/// ```
+pub fn similar(wanted: &str, names: &[String]) -> Vec<String> {
+    let beginning = |name: &str| -> Vec<char> { name.to_lowercase().chars().take(COMPARED_CHARACTERS).collect() };
+    let wanted = beginning(wanted);
+    // A third of the letters may be wrong.
+    let most = (wanted.len() / 3).max(1);
+    let mut near: Vec<(usize, usize)> = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let name = beginning(name);
+        if wanted.len().abs_diff(name.len()) <= most {
+            let distance = edit_distance(&wanted, &name);
+            // A name in which every letter differs is not similar.
+            if distance <= most && distance < name.len() {
+                near.push((distance, at));
             }
         }
-        near.sort_unstable();
-        near.into_iter().take(N_NEAR).map(|(_, column)| self.names[column].clone()).collect()
     }
+    near.sort_unstable();
+    near.into_iter().take(N_NEAR).map(|(_, at)| names[at].clone()).collect()
 }
 
 /// Whether a text matches a pattern of `*`, `?`, `[abc]`, `[a-z]` and `[!abc]`; other characters match
@@ -237,7 +262,6 @@ mod tests {
         };
         let columns = "the columns are width, height, depth";
         assert_eq!(refused("z*"), ("a.csv: no column matches \"z*\"".into(), columns.into()));
-        assert_eq!(refused("depth..width"), ("a.csv: no column matches \"depth..width\"".into(), columns.into()));
         let (words, hint) = refused("widht");
         assert_eq!(
             (words.as_str(), hint),
@@ -246,6 +270,17 @@ mod tests {
         assert_eq!(refused("width..hieght").0, "a.csv: no column \"hieght\"");
         assert_eq!(refused("2-9").0, "a.csv: no column \"9\"");
         assert_eq!(refused("q").1, columns);
+    }
+
+    #[test]
+    fn a_backward_range_is_called_one() {
+        for (selector, hint) in [("x3..x1", "use x1..x3"), ("3-1", "use x1..x3"), ("3..2", "use x2..x3")] {
+            let error = header(&["x1", "x2", "x3"]).select(selector).unwrap_err();
+            assert_eq!(error.to_string(), format!("a.csv: the range {selector:?} is backwards"));
+            assert_eq!(error.hint().as_deref(), Some(hint));
+        }
+        let unnamed = Header::new("a.npy".into(), Vec::new(), 4);
+        assert_eq!(unnamed.select("4-2").unwrap_err().hint().as_deref(), Some("use 2..4"));
     }
 
     #[test]

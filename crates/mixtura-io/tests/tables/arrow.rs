@@ -157,7 +157,8 @@ fn nothing_to_read_is_refused() {
     for name in ["a.arrow", "a.feather", "a.arrows"] {
         assert_eq!(refusal(name, "", &plain), format!("{name}: the file is empty"));
         let words = format!("{name}: not a valid Arrow file: it does not start like an Arrow file");
-        assert_eq!(refusal(name, "x,y\n1,2\n", &plain), words);
+        let text = format!("{name}: the file is text, not Arrow as its extension says");
+        assert_eq!(refusal(name, "x,y\n1,2\n", &plain), text);
         assert_eq!(refusal(name, b"\xff\xff\xff\xff\0\0\0\0", &plain), words);
     }
     let words = "a.feather: Feather version 1 is not supported; save the table as version 2";

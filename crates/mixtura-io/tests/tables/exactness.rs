@@ -52,7 +52,8 @@ fn indexed(header: &str, first: i32) -> String {
 
 #[test]
 fn an_index_was_fitted_in_silence() {
-    let unnamed = "a.csv: column 1 has no name and counts the rows and is probably an index; leave it out with --exclude 'column 1'";
+    let unnamed =
+        "a.csv: column 1 has no name, counts the rows and is probably an index; leave it out with --exclude 'column 1'";
     assert_eq!(noticed("a.csv", indexed(",x\n", 0), &plain()).0, [unnamed]);
     let named = "a.csv: column \"id\" counts the rows and is probably an index; leave it out with --exclude id";
     for first in [0, 1, -4, 1000] {

@@ -91,8 +91,9 @@ fn other_arrays_are_refused() {
     assert_eq!(refuse("'<f8'", "(0, 3)"), "a.npy: no data rows");
     assert_eq!(refuse("'<f8'", "(3, 0)"), "a.npy: no data columns");
     assert_eq!(refusal("a.npy", "", &plain()), "a.npy: the file is empty");
+    assert_eq!(refusal("a.npy", "x,y\n1,2\n", &plain()), "a.npy: the file is text, not NPY as its extension says");
     assert_eq!(
-        refusal("a.npy", "x,y\n1,2\n", &plain()),
+        refusal("a.npy", b"\0\x01\x02\x03", &plain()),
         "a.npy: not a valid NPY file: it does not start like a NumPy array"
     );
 }

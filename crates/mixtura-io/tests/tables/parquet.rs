@@ -103,5 +103,7 @@ fn nothing_to_read_is_refused() {
     let error = read_path(&folder.write("a.parquet", ""), &ReadOptions::default()).unwrap_err();
     assert_eq!(folder.message(&error), "a.parquet: the file is empty");
     let error = read_path(&folder.write("a.parquet", "x,y\n1,2\n"), &ReadOptions::default()).unwrap_err();
+    assert_eq!(folder.message(&error), "a.parquet: the file is text, not Parquet as its extension says");
+    let error = read_path(&folder.write("a.parquet", b"\0\x01\x02\x03"), &ReadOptions::default()).unwrap_err();
     assert!(folder.message(&error).starts_with("a.parquet: not a valid Parquet file: "));
 }

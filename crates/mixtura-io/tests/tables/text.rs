@@ -180,8 +180,9 @@ fn nothing_to_read_is_refused() {
 
 #[test]
 fn odd_texts_are_refused() {
-    let words = "a.csv.gz: cannot read: invalid gzip header";
+    let words = "a.csv.gz: the file is text, not compressed as its extension says";
     assert_eq!(refusal("a.csv.gz", "x,y\n1,2\n3,4\n5,6\n", &plain()), words);
+    assert!(refusal("a.csv.gz", b"\0\x01", &plain()).starts_with("a.csv.gz: cannot read: "));
     let packed = gzip(b"x,y\n1.5,2.5\n".repeat(1000));
     assert!(refusal("a.csv.gz", &packed[..packed.len() / 2], &plain()).starts_with("a.csv.gz: cannot read: "));
     assert_eq!(refusal("a.csv", b"\xff\xfex\0", &plain()), "a.csv: the text is UTF-16; save it as UTF-8");

@@ -167,7 +167,8 @@ impl Repairs {
     pub fn sentence(&self) -> String {
         format!(
             "Components were repaired in {} of {} EM rounds and in {} of {} SEM rounds; variances were raised to the \
-             floor in {} and {} rounds.",
+             floor, a tiny share of each column's squared scale that keeps components from shrinking to a point, in {} \
+             rounds of EM and {} of SEM.",
             self.em_repaired, self.em_rounds, self.sem_repaired, self.sem_rounds, self.em_clipped, self.sem_clipped
         )
     }

@@ -52,7 +52,7 @@ impl Publication<'_> {
             data: format!("{}: {n_rows} rows × {n_columns} columns, {} components", self.data, plan.n_components),
             name: self.data.clone(),
             units: if self.normalized { "units of the scaled columns".into() } else { "data units".into() },
-            footer: format!("mixtura {}\n{}", env!("CARGO_PKG_VERSION"), self.command),
+            footer: format!("mixtura {}\ncommand: {}", env!("CARGO_PKG_VERSION"), self.command),
         };
         let page = page(self.comparison, self.summary, &settings);
         let figures =

@@ -243,7 +243,7 @@ impl Summary {
             gamma_covariance: *n_columns as f64 * widest * widest,
             bounds: (plan.bound_runs > 0).then(|| BoundSummary::of(comparison, gamma_mean)),
         };
-        summary.sentence = sentence(&summary);
+        summary.sentence = sentence(&summary, plan.rounds);
         summary
     }
 }

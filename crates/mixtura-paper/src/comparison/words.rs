@@ -7,36 +7,41 @@ use super::summary::{Outcomes, StartSummary};
 const SAME_MODEL: f64 = 0.01;
 
 /// What is the same after the last round, what is not, whether either had converged, and how fast SEM was.
-pub(super) fn sentence(summary: &Summary) -> String {
+pub(super) fn sentence(summary: &Summary, n_rounds: u64) -> String {
     let share = summary.last_difference.matched.mean / summary.gamma_mean;
     let mut sentences = vec![
         likelihoods(&summary.outcomes, &summary.starts),
         models(&summary.outcomes, share),
-        convergence(&summary.starts, summary.outcomes.equal_within),
+        convergence(&summary.starts, summary.outcomes.equal_within, n_rounds),
         speed(summary.time.speedup),
     ];
-    if summary.outcomes.starts.worse > 0 {
+    if summary.outcomes.runs.worse > 0 {
         sentences.push("Use fit --algorithm auto --guard to keep the better of both.".into());
     }
     sentences.join(" ")
 }
 
 fn likelihoods(outcomes: &Outcomes, starts: &[StartSummary]) -> String {
-    let (counts, within) = (outcomes.starts, outcomes.equal_within);
+    let (counts, runs, within) = (outcomes.starts, outcomes.runs, outcomes.equal_within);
     let n = counts.total();
     let all = match n {
         1 => "From the one start".into(),
         2 => "From both starts".into(),
         n => format!("From all {n} starts"),
     };
-    let lowest = starts.iter().map(|start| start.em - start.sem.median).fold(0.0, f64::max);
-    let highest = starts.iter().map(|start| start.sem.median - start.em).fold(0.0, f64::max);
-    if counts.equal == n {
-        format!("{all} SEM ended with the likelihood of EM (to {within} nats per row).")
+    let greatest = |of: fn(&StartSummary) -> f64| starts.iter().map(of).fold(0.0, f64::max);
+    let lowest = greatest(|start| start.em - start.sem.median);
+    let highest = greatest(|start| start.sem.median - start.em);
+    let is_unanimous = [runs.better, runs.equal, runs.worse].contains(&runs.total());
+    // A start is judged by its median run, so single runs may have ended elsewhere.
+    let hides_runs = runs.total() > n && !is_unanimous;
+    let sem = if hides_runs { "the median run of SEM" } else { "SEM" };
+    let told = if counts.equal == n {
+        format!("{all} {sem} ended with the likelihood of EM (to {within} nats per row)")
     } else if counts.better == n {
-        format!("{all} SEM ended higher than EM (by up to {highest:.3} nats per row).")
+        format!("{all} {sem} ended higher than EM (by up to {highest:.3} nats per row)")
     } else if counts.worse == n {
-        format!("{all} SEM ended lower than EM (by up to {lowest:.3} nats per row).")
+        format!("{all} {sem} ended lower than EM (by up to {lowest:.3} nats per row)")
     } else {
         let mut parts = Vec::new();
         if counts.equal > 0 {
@@ -48,7 +53,14 @@ fn likelihoods(outcomes: &Outcomes, starts: &[StartSummary]) -> String {
         if counts.worse > 0 {
             parts.push(format!("lower from {} (by up to {lowest:.3})", counts.worse));
         }
-        format!("Of {n} starts, SEM ended {}.", listed(&parts))
+        format!("Of {n} starts, {sem} ended {}", listed(&parts))
+    };
+    let worst = greatest(|start| start.em - start.sem.minimum);
+    match runs.worse {
+        worse if worse > 0 && hides_runs => {
+            format!("{told}; {worse} of {} runs ended worse (by up to {worst:.3}).", runs.total())
+        }
+        _ => format!("{told}."),
     }
 }
 
@@ -64,20 +76,23 @@ fn models(outcomes: &Outcomes, share: f64) -> String {
     format!("Means of matched components differ by at most {per_cent:.2} % of Γ.")
 }
 
-fn convergence(starts: &[StartSummary], equal_within: f64) -> String {
+fn convergence(starts: &[StartSummary], equal_within: f64, n_rounds: u64) -> String {
     let climbing = |of: fn(&StartSummary) -> f64| starts.iter().filter(|start| of(start) > equal_within).count();
     let from = |n: usize| match (n, starts.len()) {
         (_, 1) => String::new(),
-        (n, all) if n == all => " from every start".into(),
+        (n, all) if n == all => " from any start".into(),
         (n, all) => format!(" from {n} of {all} starts"),
     };
+    let rounds = if n_rounds == 1 { "1 round".into() } else { format!("{n_rounds} rounds") };
     let rest = "so more rounds may change the picture.";
     match (climbing(|start| start.em_climbs), climbing(|start| start.sem_climbs)) {
-        (0, 0) => "Neither was still climbing.".into(),
-        (em, 0) => format!("EM was still climbing{}, {rest}", from(em)),
-        (0, sem) => format!("SEM was still climbing{}, {rest}", from(sem)),
-        (em, sem) if em == sem => format!("Both were still climbing{}, {rest}", from(em)),
-        (em, sem) => format!("EM was still climbing{}, SEM{}, {rest}", from(em), from(sem)),
+        (0, 0) => format!("Both had converged after {rounds}."),
+        (em, 0) => format!("EM had not converged after {rounds}{}, {rest}", from(em)),
+        (0, sem) => format!("SEM had not converged after {rounds}{}, {rest}", from(sem)),
+        (em, sem) if em == sem => format!("Neither had converged after {rounds}{}, {rest}", from(em)),
+        (em, sem) => {
+            format!("EM had not converged after {rounds}{}, nor SEM{}, {rest}", from(em), from(sem))
+        }
     }
 }
 
@@ -159,8 +174,22 @@ mod tests {
 
     #[test]
     fn a_climb_is_told() {
-        let told = |climbs: f64| convergence(&starts_of(&[0.0, 0.0, 0.0], climbs).1, 1e-3);
-        assert_eq!(told(0.0), "Neither was still climbing.");
-        assert!(told(0.5).starts_with("EM was still climbing from every start,"), "{}", told(0.5));
+        let told = |climbs: f64| convergence(&starts_of(&[0.0, 0.0, 0.0], climbs).1, 1e-3, 50);
+        assert_eq!(told(0.0), "Both had converged after 50 rounds.");
+        assert!(told(0.5).starts_with("EM had not converged after 50 rounds from any start,"), "{}", told(0.5));
+    }
+
+    #[test]
+    fn runs_that_ended_worse_are_not_hidden_behind_the_median() {
+        let (mut outcomes, mut starts) = starts_of(&[0.0; 5], 0.0);
+        outcomes.runs = Counts { better: 0, equal: 23, worse: 2 };
+        starts[3].sem.minimum = -1.59;
+        assert_eq!(
+            likelihoods(&outcomes, &starts),
+            "From all 5 starts the median run of SEM ended with the likelihood of EM (to 0.001 nats per row); 2 of 25 \
+             runs ended worse (by up to 0.590)."
+        );
+        outcomes.runs = Counts { better: 0, equal: 25, worse: 0 };
+        assert!(likelihoods(&outcomes, &starts).starts_with("From all 5 starts SEM ended with"));
     }
 }

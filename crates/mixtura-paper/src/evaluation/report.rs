@@ -135,13 +135,15 @@ fn card(set: &Evaluated) -> mixtura_report::Finding {
     mixtura_report::Finding {
         value: format!("{} / {} / {}", starts.better, starts.equal, starts.worse),
         label: format!(
-            "{}: SEM's median run better / equal / worse, by start; {} of {} runs equal; SEM {:.2} times as fast",
+            "{}: SEM's median run better / equal / worse, by start; of {} runs {} ended equal and {} worse; SEM {:.2} \
+             times as fast",
             set.set.title,
-            runs.equal,
             runs.total(),
+            runs.equal,
+            runs.worse,
             set.summary.time.speedup
         ),
-        tone: if starts.worse == 0 { Tone::Good } else { Tone::Neutral },
+        tone: if runs.worse == 0 { Tone::Good } else { Tone::Neutral },
     }
 }
 
@@ -173,11 +175,25 @@ fn claims_table(claims: &[Claim]) -> Table {
         Verdict::Fails => Tone::Caution,
         Verdict::Limited | Verdict::Untested => Tone::Neutral,
     };
+    let (left_out, told): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|claim| claim.was_not_run());
+    let mut rows: Vec<Vec<String>> = told.iter().copied().map(row).collect();
+    let mut tones: Vec<Tone> = told.iter().copied().map(tone).collect();
+    match left_out[..] {
+        [] => {}
+        [one] => rows.push(row(one)),
+        [..] => {
+            let others = format!("{} other claims", left_out.len());
+            let because = "their data was not part of this run";
+            let cells = [others.as_str(), "", "", "", Verdict::Untested.words(), because];
+            rows.push(cells.map(String::from).to_vec());
+        }
+    }
+    tones.resize(rows.len(), Tone::Neutral);
     Table {
         caption: "Every claim of the paper's evaluation, and the conclusion here".into(),
         heading: ["claim", "about", "paper", "here", "conclusion", "because"].map(Into::into).into(),
-        rows: claims.iter().map(row).collect(),
-        verdicts: Some(Verdicts { column: 4, tones: claims.iter().map(tone).collect() }),
+        rows,
+        verdicts: Some(Verdicts { column: 4, tones }),
     }
 }
 
@@ -297,5 +313,20 @@ fn specimens_table(specimens: &[Specimen]) -> Table {
         .into(),
         rows: groups.iter().map(row).collect(),
         ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::claims;
+
+    #[test]
+    fn claims_without_data_filled_the_table() {
+        let claims = claims(&Evaluation::default());
+        let table = claims_table(&claims);
+        assert_eq!(table.rows.len(), 1);
+        assert_eq!(table.rows[0][0], format!("{} other claims", claims.len()));
+        assert_eq!(table.verdicts.unwrap().tones.len(), 1);
     }
 }

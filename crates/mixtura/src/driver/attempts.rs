@@ -3,15 +3,18 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::race::Race;
 use super::{Algorithm, Observer, Options, Problem, Run, Termination};
-use crate::Error;
 use crate::family::Family;
 use crate::sweep::Engine;
+use crate::{Error, Mixture};
 
 /// A fit in progress: every restart begun so far, with everything needed to continue.
 ///
 /// Save it while a fit is paused (by its observer or by its engine), and load it to continue. The result has the same
-/// bits as without the pause. Only the limit on rounds and the tolerance may be changed in between.
+/// bits as without the pause, if the format keeps the bits of every number: JSON does with serde_json's feature
+/// `float_roundtrip`, without which some numbers are read one unit in the last place off. Only the limit on rounds and
+/// the tolerance may be changed in between; restarts that ended at a limit that was raised since go on.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +56,9 @@ use crate::sweep::Engine;
 #[serde(bound = "")]
 pub struct Attempts<F: Family> {
     problem: Outline,
+    /// If the starts race.
+    pub(super) race: Option<Race<F>>,
+    /// All starts or, after a race, those that go on to all rows.
     pub(super) attempts: Vec<Attempt<F>>,
 }
 
@@ -62,6 +68,7 @@ struct Outline {
     n_rows: usize,
     n_columns: usize,
     n_components: usize,
+    n_restarts: u64,
     options: Options,
 }
 
@@ -71,6 +78,7 @@ impl Outline {
             n_rows: problem.source().summary().n_rows,
             n_columns: problem.source().n_columns(),
             n_components: problem.n_components(),
+            n_restarts: problem.n_restarts(),
             options: problem.options().clone(),
         }
     }
@@ -78,9 +86,10 @@ impl Outline {
     /// Refuses a problem that differs from the saved one.
     fn check(&self, saved: &Self) -> Result<(), Error> {
         let numbers = [
-            ("the number of rows", self.n_rows, saved.n_rows),
-            ("the number of columns", self.n_columns, saved.n_columns),
-            ("the number of components", self.n_components, saved.n_components),
+            ("the number of rows", self.n_rows as u64, saved.n_rows as u64),
+            ("the number of columns", self.n_columns as u64, saved.n_columns as u64),
+            ("the number of components", self.n_components as u64, saved.n_components as u64),
+            ("restarts", self.n_restarts, saved.n_restarts),
         ];
         for (what, given, expected) in numbers {
             if given != expected {
@@ -97,6 +106,8 @@ impl Outline {
 #[serde(bound = "")]
 pub(super) struct Attempt<F: Family> {
     restart: u64,
+    /// The model that a race led to.
+    first: Option<Mixture<F>>,
     /// `None` until it has begun.
     main: Option<Run<F>>,
     /// EM from the same model.
@@ -106,23 +117,31 @@ pub(super) struct Attempt<F: Family> {
 impl<F: Family> Attempts<F> {
     /// No restart has begun.
     pub fn new<E: Engine>(problem: &Problem<'_, F, E>) -> Self {
-        let attempt = |restart| Attempt { restart, main: None, guard: None };
-        Self { problem: Outline::of(problem), attempts: (0..problem.options().restarts).map(attempt).collect() }
+        let race = problem.races().then(|| Race::new(problem));
+        let n_attempts = if race.is_some() { 0 } else { problem.n_restarts() };
+        let attempts = (0..n_attempts).map(|restart| Attempt::new(restart, None)).collect();
+        Self { problem: Outline::of(problem), race, attempts }
     }
 
     /// Whether all restarts have come to their own end: there is nothing left to do.
     pub fn has_ended(&self) -> bool {
-        self.attempts.iter().all(Attempt::has_ended)
+        self.race.as_ref().is_none_or(|race| race.finalists().is_some()) && self.attempts.iter().all(Attempt::has_ended)
     }
 
-    /// Number of completed rounds, summed over all restarts.
+    /// Number of completed rounds, summed over all restarts. Of the rounds of a race, only those on its current level
+    /// count.
     pub fn n_rounds(&self) -> u64 {
         let runs = self.attempts.iter().flat_map(|attempt| attempt.main.iter().chain(&attempt.guard));
-        runs.map(|run| run.state().round).sum()
+        let of_race = self.race.as_ref().filter(|race| race.finalists().is_none()).map_or(0, Race::n_rounds);
+        of_race + runs.map(|run| run.state().round).sum::<u64>()
     }
 }
 
 impl<F: Family> Attempt<F> {
+    fn new(restart: u64, first: Option<Mixture<F>>) -> Self {
+        Self { restart, first, main: None, guard: None }
+    }
+
     /// The better of the restart and its guard, if either has a result.
     pub(super) fn winner(&self) -> Option<&Run<F>> {
         let likelihood = |run: &Run<F>| run.answer().map(|answer| answer.mean_ln_likelihood);
@@ -144,14 +163,15 @@ impl<F: Family> Attempt<F> {
 
     /// Continues until it ends or is stopped.
     fn go<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<(), Error> {
-        if self.has_ended() {
+        let has_ended = |run: &Run<F>| run.has_ended(problem.options());
+        if self.main.as_ref().is_some_and(has_ended) && self.guard.as_ref().is_none_or(has_ended) {
             return Ok(());
         }
         if self.main.is_none() {
             if problem.is_stopped(observer) {
                 return Err(Error::Interrupted);
             }
-            let first = problem.first_model(self.restart)?;
+            let first = self.first.clone().map_or_else(|| problem.first_model(self.restart), Ok)?;
             if problem.options().guard {
                 self.guard = Some(problem.run_with(&of_guard(problem.options()), first.clone(), self.restart));
             }
@@ -163,7 +183,7 @@ impl<F: Family> Attempt<F> {
             return Ok(());
         }
         if let Some(guard) = &mut self.guard {
-            let aside = Aside { observer, offset: problem.options().restarts };
+            let aside = Aside { observer, offset: problem.n_restarts() };
             match guard.go(&problem.with_options(of_guard(problem.options())), &aside) {
                 // Stopped before EM had a model.
                 Err(Error::Interrupted) => return Ok(()),
@@ -187,8 +207,8 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
     /// Refuses a fit in progress that belongs to another problem.
     pub(super) fn check_saved(&self, attempts: &Attempts<F>) -> Result<(), Error> {
         Outline::of(self).check(&attempts.problem)?;
-        let (n_found, n_expected) = (attempts.attempts.len(), self.options().restarts as usize);
-        if n_found == n_expected {
+        let (n_found, n_expected) = (attempts.attempts.len(), self.n_restarts() as usize);
+        if n_found == n_expected || self.races() && attempts.race.is_some() {
             return Ok(());
         }
         Err(Error::Length { what: "saved restarts", n_found, n_expected, of: "restarts" })
@@ -197,16 +217,29 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
     /// Continues all restarts that have not ended, until they end or are stopped.
     pub fn go(&self, attempts: &mut Attempts<F>, observer: &dyn Observer) -> Result<(), Error> {
         self.check_saved(attempts)?;
-        let go = |attempt: &mut Attempt<F>| match attempt.go(self, observer) {
+        let Attempts { race, attempts, .. } = attempts;
+        let after_race;
+        let mut problem = self;
+        if let Some(race) = race {
+            if !race.go(self, observer)? {
+                return Ok(());
+            }
+            if attempts.is_empty() {
+                let finalists = race.finalists().unwrap_or_default();
+                attempts.extend(finalists.iter().map(|one| Attempt::new(one.start, one.model.clone())));
+            }
+            let options = self.options().clone();
+            // After the race, `auto` is EM, and has nothing to guard against.
+            let guard = options.guard && self.algorithm_on_all_rows() == Algorithm::Auto;
+            after_race = self.with_options(Options { algorithm: self.algorithm_on_all_rows(), guard, ..options });
+            problem = &after_race;
+        }
+        let go = |attempt: &mut Attempt<F>| match attempt.go(problem, observer) {
             // A restart that was stopped before it evaluated a model has no result.
             Err(Error::Interrupted) => Ok(()),
             other => other,
         };
-        if self.is_small() {
-            attempts.attempts.par_iter_mut().try_for_each(go)
-        } else {
-            attempts.attempts.iter_mut().try_for_each(go)
-        }
+        if self.is_small() { attempts.par_iter_mut().try_for_each(go) } else { attempts.iter_mut().try_for_each(go) }
     }
 }
 

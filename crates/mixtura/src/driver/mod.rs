@@ -13,6 +13,7 @@ mod options;
 mod origin;
 mod problem;
 mod procedure;
+mod race;
 mod rule;
 mod run;
 mod saem;
@@ -26,9 +27,10 @@ pub use attempts::Attempts;
 pub use event::{Event, EventKind};
 pub use observer::{Observer, Quiet};
 pub use online::{Gains, Online};
-pub(crate) use options::each_option;
 pub use options::{Algorithm, Options, SemResult};
+pub(crate) use options::{accepted, each_option};
 pub use problem::Problem;
+pub use race::{Entry, Level, Place, RaceRecord, RunnerUp, Standing};
 pub use rule::{Lagged, Rule, Seen, Settled};
 pub use run::{Evaluated, Run, State};
 pub use termination::Termination;
@@ -36,6 +38,7 @@ pub use termination::Termination;
 use serde::{Deserialize, Serialize};
 
 use self::attempts::Attempt;
+use self::race::Race;
 use crate::family::Family;
 use crate::sweep::{Engine, Source, Summary};
 use crate::{Error, Mixture, Start};
@@ -66,6 +69,8 @@ pub struct Fit<F: Family> {
     pub observed: u64,
     /// What happened during the winning restart.
     pub events: Vec<Event>,
+    /// If the starts raced: how. Only those that went on to all rows are among the `restarts` then.
+    pub race: Option<RaceRecord>,
 }
 
 /// Fits a mixture to the rows of any engine: runs all restarts and keeps the best.
@@ -94,6 +99,12 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
     pub fn answer(&self, attempts: &Attempts<F>) -> Result<Fit<F>, Error> {
         self.check_saved(attempts)?;
         let (options, summary) = (self.options(), self.source().summary());
+        let race = attempts.race.as_ref().map(|race| race.record().clone());
+        if let Some(race) = &attempts.race
+            && race.finalists().is_none()
+        {
+            return self.answer_of_race(race);
+        }
         let answered: Vec<(&Attempt<F>, &Run<F>)> =
             attempts.attempts.iter().filter_map(|attempt| Some((attempt, attempt.winner()?))).collect();
         let likelihood = |run: &Run<F>| run.answer().map_or(f64::NAN, |answer| answer.mean_ln_likelihood);
@@ -105,7 +116,7 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
         let state = run.state();
         let n_ended = attempts.attempts.iter().filter(|attempt| attempt.has_ended()).count() as u64;
         let termination = match run.termination() {
-            Some(termination) if n_ended == options.restarts => termination,
+            Some(termination) if n_ended == attempts.attempts.len() as u64 => termination,
             _ => Termination::Interrupted,
         };
         let mut events = state.events.clone();
@@ -120,7 +131,7 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
         }
         record_meaningless(&mut events, run, summary);
         let lowest = restarts.iter().copied().fold(f64::INFINITY, f64::min);
-        if restarts[winner] - lowest > options.tolerance.max(run.noise()) {
+        if race.is_none() && restarts[winner] - lowest > options.tolerance.max(run.noise()) {
             event::record(&mut events, EventKind::RestartsDisagree, None, 0);
         }
         let Evaluated { model, mean_ln_likelihood } = self.moved_back(run)?;
@@ -131,11 +142,33 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
             rounds: state.round,
             termination,
             restarts,
-            restarts_asked: options.restarts,
+            restarts_asked: self.n_restarts(),
             restarts_ended: n_ended,
             winner,
-            observed: state.restart + if attempt.is_guard_better() { options.restarts } else { 0 },
+            observed: state.restart + if attempt.is_guard_better() { self.n_restarts() } else { 0 },
             events,
+            race,
+        })
+    }
+
+    /// The best model of a race that was stopped, with its likelihood on the rows of its level.
+    fn answer_of_race(&self, race: &Race<F>) -> Result<Fit<F>, Error> {
+        let (run, n_rows) = race.best().ok_or(Error::Interrupted)?;
+        let best = run.state().best_or_last();
+        let model = origin::moved_back(&best.model, run.state().origin.as_deref()).unwrap_or(best.model);
+        let n_starts = self.n_restarts();
+        Ok(Fit {
+            model,
+            mean_ln_likelihood: best.mean_ln_likelihood,
+            rounds: 0,
+            termination: Termination::Interrupted,
+            restarts: vec![best.mean_ln_likelihood],
+            restarts_asked: n_starts,
+            restarts_ended: 0,
+            winner: 0,
+            observed: run.state().restart,
+            events: run.state().events.clone(),
+            race: Some(RaceRecord { interrupted_on: Some(n_rows), ..race.record().clone() }),
         })
     }
 

@@ -1,5 +1,7 @@
 //! Lets a caller watch a fit and stop it.
 
+use super::race::Standing;
+
 /// Watches a fit. All hooks are empty by default; restarts may call them concurrently.
 ///
 /// Order of calls within a restart: `pass_started(t)`, `evaluated(t)` and, unless the fit ends there, `updated(t + 1)`;
@@ -32,6 +34,10 @@
 /// # Ok::<(), mixtura::Error>(())
 /// ```
 pub trait Observer: Sync {
+    /// A start that takes part in a race has done a round on a sample of the rows. The other hooks follow when the race
+    /// is over, for the starts that go on to all rows.
+    fn raced(&self, _standing: &Standing) {}
+
     /// A pass under the model after round `round` begins.
     fn pass_started(&self, _restart: u64, _round: u64) {}
 

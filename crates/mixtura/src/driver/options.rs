@@ -9,6 +9,8 @@ use crate::pass::Precision;
 
 /// Largest number of restarts: each needs memory for its state.
 const MOST_RESTARTS: u64 = 1_000_000;
+/// Number of starts, unless there is only one.
+pub(super) const USUAL_RESTARTS: u64 = 8;
 
 /// The algorithm: how posteriors become weights in each round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -73,6 +75,7 @@ pub enum SemResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Options {
     /// The algorithm; default `Auto`.
     pub algorithm: Algorithm,
@@ -89,9 +92,13 @@ pub struct Options {
     /// second half when this happens three times in a row. At least 0, default 1e-6. With 0, every algorithm runs
     /// exactly `rounds` rounds.
     pub tolerance: f64,
-    /// Number of starts, from 1 to a million; default 1. A given model and labels are the same start every time, so more
-    /// than one only helps an algorithm that draws at random.
-    pub restarts: u64,
+    /// Number of starts, from 1 to a million. By default (`None`) there are 8, or one if there is only one component or
+    /// if the start is a given model or given labels, which are the same every time.
+    pub restarts: Option<u64>,
+    /// Whether several starts race: they compete on samples of the rows that grow, and only the best go on to all rows
+    /// ([`Race`](super::Race)). If not, every start is run on all rows. Starts from a given model or from labels never
+    /// race. Default yes.
+    pub race: bool,
     /// Smallest allowed variance in units of the squared robust column scale, at least 0; default 1e-9, 0 = none.
     pub regularization: f64,
     /// Added to every variance, in the data's squared units, at least 0; default 0.
@@ -115,7 +122,8 @@ impl Default for Options {
             accelerate: false,
             rounds: 1000,
             tolerance: 1e-6,
-            restarts: 1,
+            restarts: None,
+            race: true,
             regularization: 1e-9,
             ridge: 0.0,
             seed: 0,
@@ -125,7 +133,7 @@ impl Default for Options {
     }
 }
 
-/// The list of all options, for macros that make something of each.
+/// The list of all options, for macros that make something of each; after `as`, what their setters accept.
 macro_rules! each_option {
     ($make:ident) => {
         $make! {
@@ -135,7 +143,8 @@ macro_rules! each_option {
             accelerate: bool,
             rounds: u64,
             tolerance: f64,
-            restarts: u64,
+            restarts: Option<u64> as u64,
+            race: bool,
             regularization: f64,
             ridge: f64,
             seed: u64,
@@ -146,23 +155,35 @@ macro_rules! each_option {
 }
 pub(crate) use each_option;
 
+/// What the setter of an option accepts: its type, unless another one is given.
+macro_rules! accepted {
+    ($type:ty) => {
+        $type
+    };
+    ($type:ty as $accepted:ty) => {
+        $accepted
+    };
+}
+pub(crate) use accepted;
+
 /// A method for each option that returns the options with that one changed, and the options as deserialized.
 macro_rules! options {
-    ($($name:ident: $type:ty,)*) => {
+    ($($name:ident: $type:ty $(as $accepted:ty)?,)*) => {
         /// Methods that change one option.
         impl Options {
             $(
                 #[doc = concat!("With another [`", stringify!($name), "`](#structfield.", stringify!($name), ").")]
                 #[must_use]
-                pub fn $name(self, $name: $type) -> Self {
-                    Self { $name, ..self }
+                #[allow(clippy::useless_conversion)] // only some options accept another type than theirs
+                pub fn $name(self, $name: accepted!($type $(as $accepted)?)) -> Self {
+                    Self { $name: $name.into(), ..self }
                 }
             )*
 
             /// The first option that differs from those of a saved fit. A fit may continue with another limit on rounds
-            /// and another tolerance.
+            /// and another tolerance. The number of restarts is that of the problem, and is compared there.
             pub(super) fn check_against(&self, saved: &Self) -> Result<(), Error> {
-                $(if !matches!(stringify!($name), "rounds" | "tolerance") && self.$name != saved.$name {
+                $(if !matches!(stringify!($name), "rounds" | "tolerance" | "restarts") && self.$name != saved.$name {
                     return Err(Error::Differs {
                         what: stringify!($name),
                         expected: lower_case(&saved.$name),
@@ -220,9 +241,9 @@ impl Options {
                 });
             }
         }
-        if !(1..=MOST_RESTARTS).contains(&self.restarts) {
-            let expected = if self.restarts == 0 { "at least 1" } else { "at most a million" };
-            return Err(Error::Option { option: "restarts", expected, value: self.restarts.to_string() });
+        if let Some(restarts) = self.restarts.filter(|restarts| !(1..=MOST_RESTARTS).contains(restarts)) {
+            let expected = if restarts == 0 { "at least 1" } else { "at most a million" };
+            return Err(Error::Option { option: "restarts", expected, value: restarts.to_string() });
         }
         self.check_companions()
     }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::options::USUAL_RESTARTS;
 use super::origin::{self, relative_to};
 use super::procedure::{Procedure, Steps};
 use super::rule::{Rule, Settled};
 use super::run::{Evaluated, State};
-use super::{Observer, Options, Run, short};
+use super::{Algorithm, Observer, Options, Run, short};
 use crate::family::{Family, Floor};
 use crate::pass::{Assignment, Pass, Precision, Tally, centre_of, probe};
 use crate::random::{Address, Purpose};
@@ -84,6 +85,38 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
     /// The rows.
     pub fn source(&self) -> &'a Source<E> {
         self.source
+    }
+
+    /// How starts are made.
+    pub(super) fn start(&self) -> &Start<F> {
+        &self.start
+    }
+
+    /// A model of the right shape whose components are all in the same place.
+    pub(super) fn anywhere(&self) -> Mixture<F> {
+        let centres: Vec<f64> = (0..self.n_components).flat_map(|_| self.centre.iter().copied()).collect();
+        let components = F::about(&centres, &self.floor.scale, &self.floor);
+        Mixture { weights: vec![1.0 / self.n_components as f64; self.n_components], components }
+    }
+
+    /// Number of starts.
+    pub fn n_restarts(&self) -> u64 {
+        let is_single = self.n_components == 1 || self.start.is_fixed();
+        self.options.restarts.unwrap_or(if is_single { 1 } else { USUAL_RESTARTS })
+    }
+
+    /// Whether the starts race.
+    pub fn races(&self) -> bool {
+        self.options.race && self.n_restarts() > 1 && self.n_components > 1 && !self.start.is_fixed()
+    }
+
+    /// The algorithm that runs on all rows. A race leads to where SEM would no longer make progress, so `auto` goes on
+    /// with EM after it.
+    pub fn algorithm_on_all_rows(&self) -> Algorithm {
+        match self.options.algorithm {
+            Algorithm::Auto if self.races() => Algorithm::Em,
+            algorithm => algorithm,
+        }
     }
 
     /// The options.

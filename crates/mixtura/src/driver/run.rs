@@ -120,7 +120,8 @@ impl<F: Family> State<F> {
     }
 }
 
-/// One restart in progress. Saved between rounds and loaded again, it gives the same bits.
+/// One restart in progress. Saved between rounds and loaded again, it gives the same bits, if the format keeps the bits
+/// of every number: JSON does with serde_json's feature `float_roundtrip`.
 ///
 /// Deserializing checks that all parts have as many components and columns as the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -205,6 +206,16 @@ impl<F: Family> Run<F> {
         self.end.as_ref().map(|end| end.termination)
     }
 
+    /// Whether it has come to its own end. A run that was interrupted continues, and so does one that ended at a limit
+    /// on rounds that was raised since.
+    pub(super) fn has_ended(&self, options: &Options) -> bool {
+        self.termination().is_some_and(|termination| match termination {
+            Termination::Interrupted => false,
+            Termination::RoundLimit => self.state.round >= options.rounds,
+            _ => true,
+        })
+    }
+
     /// The result of a run that has ended. If it was interrupted, this is the best model so far.
     pub fn answer(&self) -> Option<&Evaluated<F>> {
         self.end.as_ref().map(|end| &end.answer)
@@ -225,7 +236,8 @@ impl<F: Family> Run<F> {
         self.procedure.noise(&self.state)
     }
 
-    /// Runs until a rule ends it. An interrupted run continues; a run that has ended otherwise stays as it is.
+    /// Runs until a rule ends it. A run that was interrupted continues, and so does one that ended at a limit on rounds
+    /// that was raised since; a run that has ended otherwise stays as it is.
     pub fn go<E: Engine>(&mut self, problem: &Problem<'_, F, E>, observer: &dyn Observer) -> Result<(), Error> {
         while !self.step(problem, observer)? {}
         Ok(())
@@ -243,7 +255,7 @@ impl<F: Family> Run<F> {
             let (expected, given) = (n_components.to_string(), problem.n_components().to_string());
             return Err(Error::Differs { what: "the number of components", expected, of: "saved fit", given });
         }
-        if self.termination().is_some_and(|termination| termination != Termination::Interrupted) {
+        if self.has_ended(problem.options()) {
             return Ok(true);
         }
         let found = match self.turn(problem, observer) {

@@ -21,7 +21,7 @@ const OFTEN: usize = 3 * PLAIN;
 
 /// The paired side of a tile: up to 2N rows in N vectors.
 trait Paired: Copy {
-    /// Four numbers each, from `at` on, of rows i and N + i of a block, for every i < N.
+    /// Four numbers each, from `at` on, of rows 2i and 2i + 1 of a block, for every i < N.
     fn vectors<A: Arithmetic, const N: usize>(self, block: usize, at: usize) -> [A::Eight; N];
 }
 
@@ -33,7 +33,7 @@ impl Paired for Side<'_> {
         let four = |row: usize| &rows[row.min(self.n - 1)][at..];
         let mut vectors = [A::Eight::all(0.0); N];
         for i in 0..N {
-            vectors[i] = A::Eight::pair(four(i), four(N + i));
+            vectors[i] = A::Eight::pair(four(2 * i), four(2 * i + 1));
         }
         vectors
     }
@@ -97,7 +97,7 @@ impl<P: Paired> Kernel for Pack<'_, P> {
     }
 }
 
-/// Products of rows i and i + 1 with rows j and j + 1, in the order (i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1).
+/// Products of rows i and i + 1 with row j, then with row j + 1.
 #[derive(Clone, Copy)]
 struct Square<'a> {
     blocks: &'a [Lanes],
@@ -119,13 +119,15 @@ impl Paired for Square<'_> {
     }
 }
 
-/// Sums of M rows of the plain side times 2N of the other: of row m and row n of those at [m][2n / N].
+/// Sums of M rows of the plain side times 2N of the other, a vector of four partial sums of each of two products.
+///
+/// The first vector of the last `SKIPPED` rows is left out, and remains 0.
 #[inline(always)]
-fn tile<A: Arithmetic, const M: usize, const N: usize>(
+fn tile<A: Arithmetic, const M: usize, const N: usize, const SKIPPED: usize>(
     plain: Side<'_>,
     paired: impl Paired,
     n_blocks: usize,
-) -> [[f64; PAIRED]; M] {
+) -> [[A::Eight; N]; M] {
     let mut sums = [[A::Eight::all(0.0); N]; M];
     for block in 0..n_blocks {
         let rows: &[Lanes; M] =
@@ -136,15 +138,50 @@ fn tile<A: Arithmetic, const M: usize, const N: usize>(
             for m in 0..M {
                 let row = A::Eight::twice(&rows[m][at..]);
                 for n in 0..N {
-                    sums[m][n] = row.mul_add(vectors[n], sums[m][n]);
+                    if n > 0 || m + SKIPPED < M {
+                        sums[m][n] = row.mul_add(vectors[n], sums[m][n]);
+                    }
                 }
             }
         }
     }
+    sums
+}
+
+/// Adds up partial sums: of plain row m those of the first halves of all vectors, then of the second halves.
+#[inline(always)]
+fn by_plain_row<A: Arithmetic, const M: usize, const N: usize>(sums: [[A::Eight; N]; M]) -> [[f64; PAIRED]; M] {
     let mut out = [[0.0; PAIRED]; M];
     for first in (0..M).step_by(2) {
         let second = (first + 1).min(M - 1);
         [out[first], out[second]] = A::Eight::sums([first, second].map(|m| [sums[m][0], sums[m][N - 1]]));
+    }
+    out
+}
+
+/// Most plain rows, rounded up to whole vectors.
+const PLAIN_VECTORS: usize = PLAIN.next_multiple_of(EIGHT);
+/// Numbers in a vector.
+const EIGHT: usize = 8;
+
+/// Adds up partial sums: of paired row n those with every plain row.
+#[inline(always)]
+fn by_paired_row<A: Arithmetic, const M: usize, const N: usize>(
+    sums: [[A::Eight; N]; M],
+) -> [[f64; PLAIN_VECTORS]; PAIRED] {
+    let mut out = [[0.0; PLAIN_VECTORS]; PAIRED];
+    for n in 0..N {
+        for first in (0..M).step_by(EIGHT) {
+            let mut vectors = [sums[first][n]; EIGHT];
+            for m in 1..EIGHT {
+                // Where half of the vectors are missing, the other half again: it costs nothing.
+                let m_or_same = if first + EIGHT / 2 < M { first + m } else { first + m % (EIGHT / 2) };
+                vectors[m] = sums[m_or_same.min(M - 1)][n];
+            }
+            let [even, odd] = A::Eight::sums_of_eight(vectors);
+            even.store(&mut out[2 * n][first..]);
+            odd.store(&mut out[2 * n + 1][first..]);
+        }
     }
     out
 }
@@ -227,14 +264,14 @@ impl Tiles for Matrix<'_> {
             let paired = Side { first: self.paired.first + row, n, ..self.paired };
             let out = &mut self.out[first * self.plain_step + row * self.paired_step..];
             if n > 2 {
-                let sums = tile::<A, M, 2>(plain, paired, self.n_blocks);
-                for (m, sums) in sums.iter().enumerate() {
-                    for (i, sum) in sums[..n].iter().enumerate() {
+                let sums = by_plain_row::<A, M, 2>(tile::<A, M, 2, 0>(plain, paired, self.n_blocks));
+                for (m, &[first, third, second, fourth]) in sums.iter().enumerate() {
+                    for (i, sum) in [first, second, third, fourth].iter().take(n).enumerate() {
                         out[m * self.plain_step + i * self.paired_step] += sum;
                     }
                 }
             } else {
-                let sums = tile::<A, M, 1>(plain, paired, self.n_blocks);
+                let sums = by_plain_row::<A, M, 1>(tile::<A, M, 1, 0>(plain, paired, self.n_blocks));
                 for (m, sums) in sums.iter().enumerate() {
                     for i in 0..n {
                         out[m * self.plain_step + i * self.paired_step] += sums[2 * i];
@@ -298,13 +335,28 @@ struct SomeRows<'a, P> {
 impl<P: Paired> Tiles for SomeRows<'_, P> {
     #[inline(always)]
     fn add<A: Arithmetic, const M: usize>(&mut self, first: usize) {
-        let sums = tile::<A, M, 2>(Side { first, ..self.rows }, self.paired, self.n_blocks);
-        for n in 0..self.rows.n {
-            let i = self.rows.first + n;
-            let out = &mut self.out[i * (i + 1) / 2..][..=i];
-            for (out, sums) in out.iter_mut().skip(first).zip(&sums) {
-                block_by_block();
-                *out += sums[n];
+        let plain = Side { first, ..self.rows };
+        let Side { first: row, n: n_rows, .. } = self.rows;
+        let is_on_diagonal = first + M == row + PAIRED;
+        let sums = if n_rows <= 2 {
+            by_paired_row::<A, M, 1>(tile::<A, M, 1, 0>(plain, self.paired, self.n_blocks))
+        } else if is_on_diagonal && n_rows == PAIRED {
+            // Of the last two columns, the first two rows are above the diagonal.
+            by_paired_row::<A, M, 2>(tile::<A, M, 2, 2>(plain, self.paired, self.n_blocks))
+        } else {
+            by_paired_row::<A, M, 2>(tile::<A, M, 2, 0>(plain, self.paired, self.n_blocks))
+        };
+        for (i, sums) in (row..row + n_rows).zip(&sums) {
+            let out = &mut self.out[i * (i + 1) / 2..][..=i][first..];
+            if let Some(out) = out.first_chunk_mut::<M>() {
+                for m in 0..M {
+                    out[m] += sums[m];
+                }
+            } else {
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    block_by_block();
+                    *out += sum;
+                }
             }
         }
     }
@@ -342,7 +394,8 @@ impl Tiles for OuterProducts<'_> {
         let rows = (0..even).step_by(COLUMNS).flat_map(|panel| (panel..even).step_by(2).map(move |i| (panel, i)));
         for (panel, i) in rows {
             for j in (panel..=i.min(panel + COLUMNS - 1)).step_by(2) {
-                let sums = tile::<A, M, 2>(weights, Square { blocks, stride, i, j }, n_blocks);
+                let square = Square { blocks, stride, i, j };
+                let sums = by_plain_row::<A, M, 2>(tile::<A, M, 2, 0>(weights, square, n_blocks));
                 let (upper, lower) = (i * (i + 1) / 2 + j, (i + 1) * (i + 2) / 2 + j);
                 for (out, sums) in out.chunks_exact_mut(size).zip(&sums) {
                     out[upper] += sums[0];
@@ -360,8 +413,9 @@ impl Tiles for OuterProducts<'_> {
             for j in (0..stride).step_by(PAIRED) {
                 let n = PAIRED.min(stride - j);
                 let columns = Weighted { rows: Side { blocks, stride, first: j, n }, weights: last };
-                let sums = tile::<A, M, 2>(weights, columns, n_blocks);
-                for (out, sums) in out.chunks_exact_mut(size).zip(&sums) {
+                let sums = by_plain_row::<A, M, 2>(tile::<A, M, 2, 0>(weights, columns, n_blocks));
+                for (out, &[first, third, second, fourth]) in out.chunks_exact_mut(size).zip(&sums) {
+                    let sums = [first, second, third, fourth];
                     out[start + j..].iter_mut().zip(&sums[..n]).for_each(|(out, sum)| *out += sum);
                 }
             }

@@ -36,6 +36,8 @@ pub(crate) trait TwoFours: Vector<f64> {
     /// Adds up every four as `(0 + 2) + (1 + 3)`: of each [a, b] the sums of a's first four, b's first,
     /// a's second, b's second.
     fn sums(of: [[Self; 2]; 2]) -> [[f64; 4]; 2];
+    /// Adds up every four in the same order: the sums of all vectors' first fours, and those of their second fours.
+    fn sums_of_eight(vectors: [Self; 8]) -> [Self; 2];
 }
 
 /// A vector as an array, with the multiply-add of `A`: what registers are tested against.
@@ -114,6 +116,16 @@ impl<A: Arithmetic> TwoFours for Plain<A, f64, 8> {
         of.map(|vectors| {
             std::array::from_fn(|i| {
                 let four = &vectors[i % 2].0[i / 2 * 4..];
+                (four[0] + four[2]) + (four[1] + four[3])
+            })
+        })
+    }
+
+    #[inline(always)]
+    fn sums_of_eight(vectors: [Self; 8]) -> [Self; 2] {
+        [0, 4].map(|half| {
+            Self::from_fn(|i| {
+                let four = &vectors[i].0[half..];
                 (four[0] + four[2]) + (four[1] + four[3])
             })
         })

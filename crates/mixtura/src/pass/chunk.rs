@@ -165,7 +165,7 @@ impl<F: Family> Workspace<F> {
         shares.sort();
         self.add_likelihood(tally);
         let (scratch, sorted) = (&mut self.finder.scratch, self.shares.sorted.iter().copied());
-        self.layout.for_components(self.group.blocks(), &sorted, false, |rows| {
+        self.layout.for_components(at.pass.set, self.group.blocks(), &sorted, false, |rows| {
             F::add_own(&at.pass.prepared, at.pass.set, rows, scratch, &mut tally.moments);
         });
     }
@@ -299,14 +299,14 @@ impl<F: Family> Workspace<F> {
         let add = |rows: OwnRows<'_>| F::add_own(&at.pass.prepared, at.pass.set, rows, scratch, moments);
         if unit_weights {
             let shares = rows.map(|(row, &component)| Share { row, component, weight: 1.0 });
-            self.layout.for_components(self.group.blocks(), &shares, true, add);
+            self.layout.for_components(at.pass.set, self.group.blocks(), &shares, true, add);
             for (squared, &count) in squared_weights.iter_mut().zip(self.layout.counts()) {
                 *squared += f64::from(count);
             }
         } else {
             let weight = |row: u32| weights[row as usize / LANES][row as usize % LANES];
             let shares = rows.map(|(row, &component)| Share { row, component, weight: weight(row) });
-            self.layout.for_components(self.group.blocks(), &shares, false, add);
+            self.layout.for_components(at.pass.set, self.group.blocks(), &shares, false, add);
             for share in shares {
                 if let Some(squared) = squared_weights.get_mut(share.component as usize) {
                     *squared += share.weight * share.weight;

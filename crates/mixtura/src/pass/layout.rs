@@ -1,12 +1,15 @@
 //! Groups rows by component, so that a family receives the rows of one component side by side.
 
 use crate::family::{OwnRows, Weights};
-use crate::kernels::{LANES, Lanes};
+use crate::kernels::{Consecutive, Gather, InstructionSet, LANES, Lanes, SQUARE, n_squares};
 
 /// The label of a row of weight 0.
 pub(super) const NO_LABEL: u32 = u32::MAX;
 /// Number of components that may leave a block partly filled.
 const UNFILLED: usize = 32;
+/// With so many columns, or rows of so many components, copying numbers one by one is slower than transposing squares.
+const MANY_COLUMNS: usize = 4 * SQUARE;
+const MANY_COMPONENTS: usize = 32;
 
 /// The part of a row's weight that belongs to one component.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +33,17 @@ pub(crate) struct Layout {
     counts: Vec<u32>,
     /// For each component being laid out, the position of its next row.
     places: Vec<u32>,
+    gathering: Gathering,
+}
+
+/// Buffers for rows that are copied sixteen at a time, empty if they are not.
+struct Gathering {
+    /// All rows, one after the other, then two of zeros.
+    rows: Vec<Lanes>,
+    /// The row that belongs at each position.
+    picked: Vec<u32>,
+    /// Number of the first row of zeros.
+    none: u32,
 }
 
 impl Layout {
@@ -44,6 +58,7 @@ impl Layout {
             weights: vec![Lanes::all(0.0); n_laid_out],
             counts: vec![0; n_components],
             places: vec![0; n_components],
+            gathering: Gathering { rows: Vec::new(), picked: Vec::new(), none: (n_blocks * LANES) as u32 },
         }
     }
 
@@ -56,6 +71,7 @@ impl Layout {
     /// row are 0, including the column of ones.
     pub(crate) fn for_components(
         &mut self,
+        set: InstructionSet,
         blocks: &[Lanes],
         shares: &(impl Iterator<Item = Share> + Clone),
         unit_weights: bool,
@@ -67,10 +83,16 @@ impl Layout {
                 *count += 1;
             }
         }
+        let gathers = Gathering::pays(set, self.stride, self.counts.len());
+        if gathers {
+            self.gathering.take(set, blocks, self.stride);
+            self.gathering.picked.resize(self.weights.len() * LANES, 0);
+        }
         let mut first = 0;
         // As many components at a time as fit into the buffer.
         while first < self.counts.len() {
-            let components = first..self.lay_out(blocks, shares.clone(), first, unit_weights);
+            let source = if gathers { Source::Gathering(set) } else { Source::Blocks(blocks) };
+            let components = first..self.lay_out(source, shares.clone(), first, unit_weights);
             let mut done = 0;
             for component in components.clone() {
                 let n_blocks = self.counts[component].div_ceil(LANES as u32) as usize;
@@ -90,7 +112,7 @@ impl Layout {
     /// component. Returns the first component that did not fit.
     fn lay_out(
         &mut self,
-        blocks: &[Lanes],
+        source: Source<'_>,
         shares: impl Iterator<Item = Share>,
         first: usize,
         unit_weights: bool,
@@ -107,8 +129,11 @@ impl Layout {
             done += n_blocks;
             end += 1;
             if !count.is_multiple_of(LANES) {
-                self.rows[(done - 1) * stride..][..stride].fill(Lanes::all(0.0));
                 self.weights[done - 1] = Lanes::all(0.0);
+                match source {
+                    Source::Blocks(_) => self.rows[(done - 1) * stride..][..stride].fill(Lanes::all(0.0)),
+                    Source::Gathering(_) => self.gathering.pick_none(done - 1),
+                }
             }
         }
         let places = &mut self.places[first..end];
@@ -119,14 +144,59 @@ impl Layout {
             };
             let (to, to_lane) = (*place as usize / LANES, *place as usize % LANES);
             *place += 1;
-            let (source, lane) = (&blocks[row as usize / LANES * stride..][..stride], row as usize % LANES);
-            for (target, source) in self.rows[to * stride..][..stride].iter_mut().zip(source) {
-                target[to_lane] = source[lane];
+            match source {
+                Source::Blocks(blocks) => {
+                    let (source, lane) = (&blocks[row as usize / LANES * stride..][..stride], row as usize % LANES);
+                    for (target, source) in self.rows[to * stride..][..stride].iter_mut().zip(source) {
+                        target[to_lane] = source[lane];
+                    }
+                }
+                Source::Gathering(_) => self.gathering.picked[to * LANES + to_lane] = row,
             }
             if !unit_weights {
                 self.weights[to][to_lane] = weight;
             }
         }
+        if let Source::Gathering(set) = source {
+            self.gathering.put(set, &mut self.rows[..done * stride], stride);
+        }
         end
+    }
+}
+
+/// Where rows are copied from.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    /// The blocks, number by number.
+    Blocks(&'a [Lanes]),
+    /// A copy of the rows, sixteen at a time.
+    Gathering(InstructionSet),
+}
+
+impl Gathering {
+    /// Whether rows are copied faster this way.
+    fn pays(set: InstructionSet, stride: usize, n_components: usize) -> bool {
+        set.is_wide() && (stride >= MANY_COLUMNS || n_components >= MANY_COMPONENTS && stride >= SQUARE)
+    }
+
+    /// Copies the rows of all blocks. The buffer is made when it is first needed.
+    fn take(&mut self, set: InstructionSet, blocks: &[Lanes], stride: usize) {
+        self.rows.resize((self.none as usize / 2 + 1) * n_squares(stride), Lanes::all(0.0));
+        for (block, out) in blocks.chunks_exact(stride).zip(self.rows.chunks_exact_mut(LANES / 2 * n_squares(stride))) {
+            set.run(Consecutive { block, out });
+        }
+    }
+
+    /// Leaves a block empty: all of its lanes are the row of zeros.
+    fn pick_none(&mut self, block: usize) {
+        self.picked[block * LANES..][..LANES].fill(self.none);
+    }
+
+    /// Puts picked rows into blocks.
+    fn put(&self, set: InstructionSet, blocks: &mut [Lanes], stride: usize) {
+        let (picked, _) = self.picked.as_chunks();
+        for (out, picked) in blocks.chunks_exact_mut(stride).zip(picked) {
+            set.run(Gather { rows: &self.rows, picked, out });
+        }
     }
 }

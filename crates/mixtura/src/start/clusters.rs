@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::family::Floor;
+use crate::kernels::{LANES, Lanes};
 use crate::random::{Address, Generator, below, uniform};
 use crate::sweep::{Engine, Source};
 use crate::{Error, Rows};
@@ -44,23 +45,30 @@ pub(super) fn clusters(
         points = Points::new(&sample, &source.summary().centre, &floor.scale);
         centres = points.seed(n_components, &mut generator, source)?;
     }
-    let mut labels = points.nearest(&centres, source)?;
-    for _ in 0..ROUNDS {
-        points.move_centres(&labels, &mut centres);
-        let next = points.nearest(&centres, source)?;
-        if next == labels {
-            break;
-        }
-        labels = next;
+    sample.with_labels(points.clusters(centres, source)?)
+}
+
+/// Splits rows in two: a label, 0 or 1, for each row; `None` if all rows are equal.
+pub(crate) fn halves(
+    rows: &Rows<'_>,
+    mut generator: Generator,
+    floor: &Floor,
+    source: &Source<impl Engine>,
+) -> Result<Option<Vec<u32>>, Error> {
+    let points = Points::new(rows, &source.summary().centre, &floor.scale);
+    let centres = points.seed(2, &mut generator, source)?;
+    if centres.len() < 2 * floor.scale.len() {
+        return Ok(None);
     }
-    points.fill_empty(&mut labels, n_components, &centres, source)?;
-    sample.with_labels(labels)
+    Ok(Some(points.clusters(centres, source)?))
 }
 
 /// Scaled rows and their weights.
 struct Points {
     n_columns: usize,
     values: Vec<f64>,
+    /// The same in blocks of rows, column by column within each block; the last one is padded with zeros.
+    blocks: Vec<Lanes>,
     weights: Vec<f64>,
 }
 
@@ -74,7 +82,13 @@ impl Points {
                 *x = (*x - centre) / scale;
             }
         }
-        Self { n_columns, values, weights: (0..rows.n_rows()).map(|n| rows.weight(n)).collect() }
+        let mut blocks = vec![Lanes::all(0.0); rows.n_rows().div_ceil(LANES) * n_columns];
+        for (block, points) in blocks.chunks_exact_mut(n_columns).zip(values.chunks(LANES * n_columns)) {
+            for (lane, point) in points.chunks_exact(n_columns).enumerate() {
+                block.iter_mut().zip(point).for_each(|(column, x)| column[lane] = *x);
+            }
+        }
+        Self { n_columns, values, blocks, weights: (0..rows.n_rows()).map(|n| rows.weight(n)).collect() }
     }
 
     fn n(&self) -> usize {
@@ -136,26 +150,47 @@ impl Points {
         found.or_else(|| mass.iter().rposition(|&mass| mass > 0.0))
     }
 
+    /// The labels of clusters after a few rounds of k-means from these centres; no cluster is empty.
+    fn clusters(&self, mut centres: Vec<f64>, source: &Source<impl Engine>) -> Result<Vec<u32>, Error> {
+        let mut labels = self.nearest(&centres, source)?;
+        for _ in 0..ROUNDS {
+            self.move_centres(&labels, &mut centres);
+            let next = self.nearest(&centres, source)?;
+            if next == labels {
+                break;
+            }
+            labels = next;
+        }
+        self.fill_empty(&mut labels, centres.len() / self.n_columns, &centres, source)?;
+        Ok(labels)
+    }
+
     fn distances_to(&self, centre: &[f64]) -> Vec<f64> {
-        self.values.chunks_exact(self.n_columns).map(|point| squared_distance(point, centre)).collect()
+        let blocks = self.blocks.chunks_exact(self.n_columns);
+        let mut distances: Vec<f64> = blocks.flat_map(|block| squared_distances(block, centre).0).collect();
+        distances.truncate(self.n());
+        distances
     }
 
     fn nearest(&self, centres: &[f64], source: &Source<impl Engine>) -> Result<Vec<u32>, Error> {
-        let label = |point: &[f64]| {
-            let mut best = (f64::INFINITY, 0);
+        let label = |block: &[Lanes], labels: &mut [u32]| {
+            let (mut best, mut found) = ([f64::INFINITY; LANES], [0; LANES]);
             for (k, centre) in (0..).zip(centres.chunks_exact(self.n_columns)) {
-                let distance = squared_distance(point, centre);
-                if distance < best.0 {
-                    best = (distance, k);
+                let distances = squared_distances(block, centre);
+                for lane in 0..LANES {
+                    let is_nearer = distances[lane] < best[lane];
+                    best[lane] = if is_nearer { distances[lane] } else { best[lane] };
+                    found[lane] = if is_nearer { k } else { found[lane] };
                 }
             }
-            best.1
+            labels.copy_from_slice(&found[..labels.len()]);
         };
         let mut labels = vec![0; self.n()];
-        let points = self.values.par_chunks(POINTS_AT_A_TIME * self.n_columns);
-        labels.par_chunks_mut(POINTS_AT_A_TIME).zip(points).try_for_each(|(labels, points)| {
+        let blocks = self.blocks.par_chunks(POINTS_AT_A_TIME / LANES * self.n_columns);
+        labels.par_chunks_mut(POINTS_AT_A_TIME).zip(blocks).try_for_each(|(labels, blocks)| {
             source.check_stopped()?;
-            labels.iter_mut().zip(points.chunks_exact(self.n_columns)).for_each(|(out, point)| *out = label(point));
+            let blocks = blocks.chunks_exact(self.n_columns);
+            labels.chunks_mut(LANES).zip(blocks).for_each(|(labels, block)| label(block, labels));
             Ok(())
         })?;
         Ok(labels)
@@ -210,6 +245,18 @@ impl Points {
     }
 }
 
+/// The squared distance of each row of a block to a centre, summed in the order of [`squared_distance`].
+fn squared_distances(block: &[Lanes], centre: &[f64]) -> Lanes {
+    let mut sums = Lanes::all(0.0);
+    for (column, c) in block.iter().zip(centre) {
+        for lane in 0..LANES {
+            let difference = column[lane] - c;
+            sums[lane] += difference * difference;
+        }
+    }
+    sums
+}
+
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
@@ -234,6 +281,23 @@ mod tests {
         let mut all_one = vec![0; 300];
         points.fill_empty(&mut all_one, 4, &[0.0; 8], &source).unwrap();
         assert_eq!((0..4).map(|k| all_one.iter().filter(|&&l| l == k).count()).collect::<Vec<_>>(), [297, 1, 1, 1]);
+    }
+
+    #[test]
+    fn distances_in_blocks_are_those_of_single_points() {
+        let values: Vec<f64> = (0..37 * 3).map(|i| f64::from(i * 37 % 101).sqrt()).collect();
+        let rows = Rows::from_slice(&values, 3).unwrap();
+        let points = Points::new(&rows, &[0.1, 5.0, -2.0], &[1.0, 3.0, 0.7]);
+        let source = Source::of(&rows).unwrap();
+        let centres = [points.point(3), points.point(20), points.point(36)].concat();
+        let alone =
+            |centre: &[f64]| -> Vec<f64> { (0..37).map(|n| squared_distance(points.point(n), centre)).collect() };
+        let each: Vec<Vec<f64>> = centres.chunks_exact(3).map(alone).collect();
+        for (centre, alone) in centres.chunks_exact(3).zip(&each) {
+            assert_eq!(points.distances_to(centre), *alone);
+        }
+        let nearest = (0..37).map(|n| (0..3).min_by(|&a, &b| each[a][n].total_cmp(&each[b][n])).unwrap() as u32);
+        assert_eq!(points.nearest(&centres, &source).unwrap(), nearest.collect::<Vec<_>>());
     }
 
     #[test]

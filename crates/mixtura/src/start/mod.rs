@@ -4,7 +4,7 @@ mod clusters;
 pub mod kmeans;
 mod random;
 
-pub(crate) use self::clusters::sample_size;
+pub(crate) use self::clusters::{halves, sample_size};
 use crate::family::{Family, Fate, Floor, Moments, Outcome};
 use crate::pass::{Assignment, Pass, Tally, centre_of};
 use crate::random::Address;
@@ -31,6 +31,11 @@ pub enum Start<F: Family> {
 }
 
 impl<F: Family> Start<F> {
+    /// Whether it is the same every time.
+    pub(crate) fn is_fixed(&self) -> bool {
+        matches!(self, Self::Model(_) | Self::Labels)
+    }
+
     /// The initial model, with draws at an address. `ShortEm` without its short runs, which are separate fits.
     pub(crate) fn first_model<E: Engine>(
         &self,
@@ -78,7 +83,7 @@ pub(crate) fn of_clusters<F: Family, E: Engine>(
 }
 
 /// The components of labelled rows in memory, which were taken from `source`; stops when `source` does.
-fn of_labelled<F: Family, E: Engine>(
+pub(crate) fn of_labelled<F: Family, E: Engine>(
     rows: &Rows<'_>,
     n_components: usize,
     floor: &Floor,

@@ -2,7 +2,7 @@
 
 use serde::{Deserializer, Serialize, Serializer};
 
-use super::picks::{ByWeight, Distinct, Picks, WeighChunks};
+use super::picks::{ByWeight, Distinct, Picks, Share, WeighChunks};
 use super::summary::Columns;
 use super::values::Values;
 use super::{Crew, Piece, Sweep, Tree};
@@ -69,7 +69,7 @@ pub fn answer<'de, F: Family, D: Deserializer<'de>, S: Serializer>(
             }
         };
     }
-    named!(Columns Picks WeighChunks ByWeight Distinct Values<F> Pass<F> DeviationsPass<F>)
+    named!(Columns Picks Share WeighChunks ByWeight Distinct Values<F> Pass<F> DeviationsPass<F>)
 }
 
 fn run<'de, W: Sweep, D: Deserializer<'de>, S: Serializer>(

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Chunk, Engine, Merge, Prepared, Sweep};
-use crate::random::{Generator, below, uniform};
+use crate::random::{Address, Generator, Purpose, below, uniform};
 use crate::{Error, Rows};
 
 /// Rows read for each distinct row requested, before all rows are read.
@@ -33,6 +33,18 @@ pub(super) fn pick<E: Engine>(engine: &E, rows: &[u64], is_weighted: bool) -> Re
         picked = picked.with_picked_weights(places.iter().map(|&at| weights[at]).collect());
     }
     Ok(picked)
+}
+
+/// The rows whose random number is below `share`, with their weights, in row order; rows of weight 0 are left out.
+///
+/// The numbers belong to rows, so the rows of a smaller share are among those of a larger one, and no engine picks
+/// others.
+pub(super) fn share<E: Engine>(engine: &E, share: f64, seed: u64, is_weighted: bool) -> Result<Rows<'static>, Error> {
+    let Picked { n_columns, parts } = engine.sweep(&Share { share, seed })?;
+    let values = parts.iter().map(|part| &part.values[..]).collect::<Vec<_>>().concat();
+    let weights = if is_weighted { parts.into_iter().flat_map(|part| part.weights).collect() } else { Vec::new() };
+    let rows = Rows::<'static>::from_vec::<f64>(values, n_columns.max(1))?;
+    Ok(if is_weighted { rows.with_picked_weights(weights) } else { rows })
 }
 
 /// At most `n` representative rows: every row of positive weight if there are no more than `n` rows. Otherwise one row
@@ -95,6 +107,13 @@ pub(crate) struct Picks {
     rows: Vec<u64>,
 }
 
+/// Copies the rows whose random number is below a share.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Share {
+    share: f64,
+    seed: u64,
+}
+
 /// Rows and their numbers, in ascending order.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Picked {
@@ -155,16 +174,35 @@ macro_rules! plain_sweep {
 }
 
 plain_sweep!(Picks, Picked, "picks");
+plain_sweep!(Share, Picked, "share");
 plain_sweep!(WeighChunks, ChunkWeights, "chunk-weights");
 plain_sweep!(ByWeight, RowNumbers, "by-weight");
 plain_sweep!(Distinct, Differing, "distinct");
 
 impl Picks {
     fn look(&self, chunk: &Chunk<'_>, tally: &mut Picked) {
-        let (rows, range) = (chunk.rows(), chunk.range());
-        tally.n_columns = rows.n_columns();
+        let range = chunk.range();
         let place_of = |row: usize| self.rows.partition_point(|&number| number < chunk.row_number(row));
-        let numbers = &self.rows[place_of(range.start)..place_of(range.end)];
+        tally.copy(chunk, self.rows[place_of(range.start)..place_of(range.end)].to_vec());
+    }
+}
+
+impl Share {
+    fn look(&self, chunk: &Chunk<'_>, tally: &mut Picked) {
+        let (rows, range) = (chunk.rows(), chunk.range());
+        let mut numbers = vec![0.0; range.len()];
+        let address = Address { seed: self.seed, restart: 0, round: 0, purpose: Purpose::Race };
+        address.uniforms_into(chunk.row_number(range.start), &mut numbers);
+        let picked = range.zip(numbers).filter(|&(row, number)| number < self.share && rows.weight(row) > 0.0);
+        tally.copy(chunk, picked.map(|(row, _)| chunk.row_number(row)).collect());
+    }
+}
+
+impl Picked {
+    /// Copies the rows of a chunk with these numbers.
+    fn copy(&mut self, chunk: &Chunk<'_>, numbers: Vec<u64>) {
+        let (rows, range) = (chunk.rows(), chunk.range());
+        self.n_columns = rows.n_columns();
         if numbers.is_empty() {
             return;
         }
@@ -174,7 +212,7 @@ impl Picks {
             rows.row_into(row_of(number), values);
         }
         let weights = numbers.iter().map(|number| rows.weight(row_of(number))).collect();
-        tally.parts.push(Part { numbers: numbers.to_vec(), values, weights });
+        self.parts.push(Part { numbers, values, weights });
     }
 }
 
@@ -287,7 +325,6 @@ impl Distinct {
 mod tests {
     use super::*;
     use crate::Source;
-    use crate::random::{Address, Purpose};
 
     #[test]
     fn a_sample_has_one_row_from_each_share() {
@@ -305,6 +342,24 @@ mod tests {
             (0..10).map(|i| sample.row(i)[0]).collect::<Vec<_>>(),
             (0..10).map(|i| f64::from(500 * i + 7)).collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn shares_are_nested_and_about_as_large_as_asked() {
+        let values: Vec<f64> = (0..20_000).map(f64::from).collect();
+        let weights: Vec<f64> = (0..20_000).map(|n| f64::from(n % 4)).collect();
+        let rows = Rows::from_slice(&values, 1).unwrap();
+        let weighted = rows.clone().with_weights(weights).unwrap();
+        let (plain, weighted) = (Source::of(&rows).unwrap(), Source::of(&weighted).unwrap());
+        let numbers = |rows: &Rows<'_>| -> Vec<u32> { (0..rows.n_rows()).map(|n| rows.row(n)[0] as u32).collect() };
+        let [small, large] = [0.01, 0.2].map(|share| numbers(&plain.share(share, 5).unwrap()));
+        // Five standard deviations of a binomial distribution.
+        assert!((200.0 - small.len() as f64).abs() < 71.0 && (4000.0 - large.len() as f64).abs() < 283.0);
+        assert!(small.iter().all(|row| large.binary_search(row).is_ok()));
+        let of_weight = weighted.share(0.2, 5).unwrap();
+        assert_eq!(numbers(&of_weight), large.iter().copied().filter(|row| row % 4 > 0).collect::<Vec<_>>());
+        assert_eq!(of_weight.weights().unwrap()[0], of_weight.row(0)[0] % 4.0);
+        assert_ne!(numbers(&plain.share(0.01, 6).unwrap()), small);
     }
 
     #[test]

@@ -99,6 +99,22 @@ impl<E: Engine> Source<E> {
         picks::sample(&self.engine, self.summary.n_rows as u64, self.summary.weighted, n, generator)
     }
 
+    /// A random sample that has about this share of the rows, with their weights, in row order; rows of weight 0 are
+    /// left out. With the same seed, smaller samples are part of larger ones.
+    ///
+    /// ```
+    /// use mixtura::{Rows, Source};
+    ///
+    /// let values: Vec<f64> = (0..1000).map(f64::from).collect();
+    /// let rows = Rows::from_slice(&values, 1)?;
+    /// let sample = Source::of(&rows)?.share(0.1, 7)?;
+    /// assert!((50..150).contains(&sample.n_rows()));
+    /// # Ok::<(), mixtura::Error>(())
+    /// ```
+    pub fn share(&self, share: f64, seed: u64) -> Result<Rows<'static>, Error> {
+        picks::share(&self.engine, share, seed, self.summary.weighted)
+    }
+
     /// Numbers of the first rows of positive weight that differ from all previous rows, at most `limit`.
     pub fn distinct(&self, limit: usize) -> Result<Vec<u64>, Error> {
         picks::distinct(&self.engine, self.summary.n_rows as u64, limit)

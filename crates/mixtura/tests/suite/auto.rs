@@ -11,7 +11,7 @@ use crate::averages::{Recording, Statistics, model_of, problem, run_after};
 use crate::{artificial, assert_models_close, fit_rows, rounds, started};
 
 fn auto() -> Options {
-    Options::default().algorithm(Algorithm::Auto)
+    crate::single().algorithm(Algorithm::Auto)
 }
 
 #[derive(Default)]
@@ -128,7 +128,7 @@ fn a_state_saved_in_any_round_continues_to_the_same_bits() {
         (Algorithm::Auto, true),
         (Algorithm::Em, true),
     ] {
-        let options = Options::default().algorithm(algorithm).accelerate(accelerate).rounds(64).tolerance(1e-9);
+        let options = crate::single().algorithm(algorithm).accelerate(accelerate).rounds(64).tolerance(1e-9);
         let problem = problem(&source, &initial, &options);
         let mut whole = problem.run_from(initial.clone(), 0).unwrap();
         whole.go(&problem, &Quiet).unwrap();
@@ -173,11 +173,11 @@ fn a_guard_keeps_the_better_model_and_records_it() {
 #[test]
 fn options_that_the_algorithm_does_not_use_are_rejected() {
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
-        let refused = Options::default().algorithm(algorithm).guard(true).check().unwrap_err();
+        let refused = crate::single().algorithm(algorithm).guard(true).check().unwrap_err();
         assert!(refused.to_string().starts_with("guard requires the algorithm auto, not "), "{refused}");
     }
     for algorithm in [Algorithm::Sem, Algorithm::Cem, Algorithm::Saem] {
-        let refused = Options::default().algorithm(algorithm).accelerate(true).check().unwrap_err();
+        let refused = crate::single().algorithm(algorithm).accelerate(true).check().unwrap_err();
         assert!(refused.to_string().starts_with("accelerate requires the algorithm em or auto, not "), "{refused}");
     }
 }

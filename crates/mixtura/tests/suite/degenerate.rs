@@ -1,7 +1,7 @@
 //! Checks that degenerate data are never fatal, and that every repair is recorded.
 
 use mixtura::driver::EventKind;
-use mixtura::{Algorithm, Error, FullGaussian, Mixture, Options, Poisson, Rows, Start};
+use mixtura::{Algorithm, Error, FullGaussian, Mixture, Poisson, Rows, Start};
 
 use crate::{artificial, fit_rows, rounds};
 
@@ -131,7 +131,7 @@ fn reaching_the_limit_on_rounds_is_not_an_error() {
 fn a_fit_that_is_repaired_in_every_round_still_ends() {
     let rows = Rows::from_slice(&[3.0, 3.0, 3.0, 3.0, 3.0, 3.0], 2).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
-        let options = Options::default().algorithm(algorithm).regularization(0.0);
+        let options = crate::single().algorithm(algorithm).regularization(0.0);
         let fit = fit_rows(&rows, 1, &Start::KmeansPlusPlus, &options).unwrap();
         assert!(fit.termination.has_converged() && fit.rounds < 30, "{algorithm:?} {}", fit.rounds);
         assert!(fit.events.iter().any(|event| event.kind.is_repair()));

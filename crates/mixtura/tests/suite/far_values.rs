@@ -42,7 +42,7 @@ fn without_correlations(values: &[f64], n_columns: usize, is_spherical: bool) ->
 fn one_far_row<F: Family>(rows: &Rows<'_>, values: &[f64], is_spherical: bool) {
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem, Algorithm::Saem, Algorithm::Auto] {
         for regularization in [1e-9, 0.0] {
-            let options = Options::default().algorithm(algorithm).regularization(regularization);
+            let options = crate::single().algorithm(algorithm).regularization(regularization);
             let fit = fitted::<F>(rows, 1, &options);
             let expected = without_correlations(values, rows.n_columns(), is_spherical);
             // Correlations may be kept where they can be resolved; they only raise it.
@@ -112,7 +112,7 @@ fn fill_values_raised_the_floor_of_all_components() {
         }
     };
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Cem] {
-        let options = Options::default().algorithm(algorithm);
+        let options = crate::single().algorithm(algorithm);
         let full = fitted::<FullGaussian>(&rows, 2, &options);
         check("full", &full.model.weights, &|k| full.model.components.covariance(k).to_vec());
         let diagonal = fitted::<DiagonalGaussian>(&rows, 2, &options);
@@ -228,7 +228,7 @@ fn components_with_too_few_rows_or_at_the_floor_were_not_reported() {
     values.extend([1e3, 1e3]);
     let rows = Rows::from_vec(values, 2).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Cem] {
-        let fit = fitted::<DiagonalGaussian>(&rows, 2, &Options::default().algorithm(algorithm));
+        let fit = fitted::<DiagonalGaussian>(&rows, 2, &crate::single().algorithm(algorithm));
         let k = Some(usize::from(fit.model.weights[0] > fit.model.weights[1]));
         assert!(kinds(&fit.events).contains(&(EventKind::FewRows, k)), "{algorithm:?} {:?}", fit.events);
         assert!(kinds(&fit.events).iter().all(|(_, component)| *component == k));

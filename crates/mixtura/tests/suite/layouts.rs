@@ -21,8 +21,8 @@ fn assert_same_fits<T: Scalar>(values: &[T], n_columns: usize) {
     ];
     let weights: Vec<f64> = (0..layouts[0].n_rows()).map(|row| 0.5 + (row % 3) as f64).collect();
     for algorithm in [Algorithm::Em, Algorithm::Sem, Algorithm::Auto] {
-        let full = Fitter::<FullGaussian>::new(3).algorithm(algorithm).rounds(12).seed(5);
-        let diagonal = Fitter::<DiagonalGaussian>::new(3).algorithm(algorithm).rounds(12).seed(5);
+        let full = Fitter::<FullGaussian>::new(3).restarts(1).algorithm(algorithm).rounds(12).seed(5);
+        let diagonal = Fitter::<DiagonalGaussian>::new(3).restarts(1).algorithm(algorithm).rounds(12).seed(5);
         let [row_major, column_major, blocked] = layouts.each_ref().map(|rows| {
             let weighted = rows.clone().with_weights(&weights).unwrap();
             let normalized = rows.clone().normalized().unwrap();

@@ -16,6 +16,7 @@ mod misuse;
 mod monotone;
 mod near;
 mod online;
+mod race;
 mod readme;
 mod reference;
 mod reproducible;
@@ -56,9 +57,14 @@ pub(crate) fn fit_rows(
     fit(&Source::of(rows)?, n_components, start, options, &Quiet)
 }
 
-/// The default options with EM as the algorithm.
+/// The default options with one start; more of them do not race.
+pub(crate) fn single() -> Options {
+    Options::default().restarts(1).race(false)
+}
+
+/// The same with EM as the algorithm.
 pub(crate) fn em() -> Options {
-    Options::default().algorithm(Algorithm::Em)
+    single().algorithm(Algorithm::Em)
 }
 
 /// A fixed number of rounds of EM.

@@ -2,7 +2,7 @@
 
 use mixtura::driver::{EventKind, Gains, Online};
 use mixtura::family::Floor;
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, Source, Start};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, Source, Start};
 
 use crate::{artificial, assert_models_close, fit_rows, rounds};
 
@@ -13,7 +13,7 @@ fn fresh(rows: &Rows<'_>, model: Mixture<FullGaussian>) -> Online<FullGaussian> 
 }
 
 fn learn(online: &mut Online<FullGaussian>, rows: &Rows<'_>, algorithm: Algorithm, gains: Gains) -> f64 {
-    let options = Options::default().algorithm(algorithm).regularization(0.0);
+    let options = crate::single().algorithm(algorithm).regularization(0.0);
     online.learn(&Source::of(rows).unwrap(), &options, &gains).unwrap()
 }
 
@@ -95,7 +95,7 @@ fn algorithms_that_cannot_learn_from_batches_are_rejected() {
     let (rows, truth) = artificial(100, 2, 2, 1);
     let engine = Source::of(&rows).unwrap();
     let mut online = fresh(&rows, truth);
-    let auto = Options::default().algorithm(Algorithm::Auto);
+    let auto = crate::single().algorithm(Algorithm::Auto);
     let error = online.learn(&engine, &auto, &Gains::default()).unwrap_err();
     assert_eq!(error.to_string(), "the algorithm for batches must be em, sem or cem, not auto");
     let error = online.learn(&engine, &crate::em(), &Gains { decay: 1.5, offset: 0.0 }).unwrap_err();

@@ -1,6 +1,6 @@
 //! Checks that the number of threads does not change a single bit of a fit.
 
-use mixtura::{Algorithm, FullGaussian, Options, Rows, Start};
+use mixtura::{Algorithm, FullGaussian, Rows, Start};
 
 use crate::{artificial, fit_rows};
 
@@ -16,7 +16,7 @@ fn check(rows: &Rows<'_>, start: &Start<FullGaussian>, algorithm: Algorithm) {
         _ => (3, 12, false),
     };
     let (guard, tolerance) = (algorithm == Algorithm::Auto, 0.0);
-    let options = Options::default()
+    let options = crate::single()
         .algorithm(algorithm)
         .accelerate(accelerate)
         .guard(guard)

@@ -1,6 +1,6 @@
 //! Checks that shifting and scaling columns changes only rounding.
 
-use mixtura::{Algorithm, FullGaussian, Mixture, Options, Rows, SphericalGaussian, Start};
+use mixtura::{Algorithm, FullGaussian, Mixture, Rows, SphericalGaussian, Start};
 
 use crate::{artificial, assert_close, assert_models_close, fit_rows, rounds};
 
@@ -119,7 +119,7 @@ fn far_clusters_are_found_from_every_start_by_every_algorithm() {
             for start in [Start::KmeansPlusPlus, Start::Random] {
                 for seed in 0..4 {
                     let options =
-                        Options::default().algorithm(algorithm).regularization(regularization).seed(seed).restarts(3);
+                        crate::single().algorithm(algorithm).regularization(regularization).seed(seed).restarts(3);
                     let fit = fit_rows(&rows, 2, &start, &options).unwrap();
                     let swapped = fit.model.weights[0] > fit.model.weights[1];
                     let order = if swapped { [1, 0] } else { [0, 1] };
@@ -147,7 +147,7 @@ fn one_huge_outlier_does_not_blur_the_rest() {
     values[1] = 1e12;
     let rows = Rows::from_vec(values, 3).unwrap();
     for algorithm in [Algorithm::Em, Algorithm::Cem, Algorithm::Sem] {
-        let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &Options::default().algorithm(algorithm)).unwrap();
+        let fit = fit_rows(&rows, 2, &Start::KmeansPlusPlus, &crate::single().algorithm(algorithm)).unwrap();
         let k = usize::from(fit.model.weights[1] > 0.5);
         for (a, b) in fit.model.components.covariance(k).iter().zip(alone.model.components.covariance(0)) {
             assert!((a - b).abs() < 1e-9 * 20.0, "{algorithm:?}: {a} {b}");

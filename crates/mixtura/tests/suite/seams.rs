@@ -358,8 +358,25 @@ fn the_guard_went_on_where_the_rule_ends_a_run() {
     let (rows, _) = artificial(2000, 2, 3, 101);
     let log = Log::default();
     let three_rounds = |seen: &Seen<'_>| (seen.round == 3).then_some(Termination::Converged);
-    let fitter = mixtura::Gmm::new(3).guard(true).rule(three_rounds);
+    let fitter = mixtura::Gmm::new(3).restarts(1).guard(true).rule(three_rounds);
     fitter.fit_observed(&Source::of(&rows).unwrap(), &log).unwrap();
     let seen = log.0.into_inner().unwrap();
     assert!(seen.contains(&"evaluated 1.3".into()) && !seen.contains(&"updated 1.4".into()), "{seen:?}");
+}
+
+#[test]
+fn a_fit_that_ended_at_its_limit_stayed_there_when_the_limit_was_raised() {
+    let (rows, _) = artificial(2000, 2, 3, 102);
+    let source = Source::of(&rows).unwrap();
+    for algorithm in [Algorithm::Em, Algorithm::Cem] {
+        let problem = |n_rounds| {
+            let options = rounds(n_rounds).algorithm(algorithm).restarts(2);
+            Problem::<FullGaussian, _>::new(&source, 3, Start::Random, options).unwrap()
+        };
+        let mut attempts = Attempts::new(&problem(4));
+        problem(4).go(&mut attempts, &Quiet).unwrap();
+        assert!(attempts.has_ended());
+        problem(10).go(&mut attempts, &Quiet).unwrap();
+        assert_eq!(problem(10).answer(&attempts).unwrap(), problem(10).fit(&Quiet).unwrap());
+    }
 }

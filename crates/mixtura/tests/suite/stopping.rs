@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use mixtura::driver::{Attempts, Observer, Problem, Quiet, Termination};
 use mixtura::sweep::Threads;
 use mixtura::theory::Proximity;
-use mixtura::{Algorithm, Error, FullGaussian, Options, Source, Start, fit};
+use mixtura::{Algorithm, Error, FullGaussian, Source, Start, fit};
 
 use crate::{artificial, rounds};
 
@@ -118,7 +118,7 @@ fn a_start_with_many_components_ignored_a_stop() {
     for start in [Start::KmeansPlusPlus, Start::ShortEm] {
         let stop = AfterQuestions::paused(40);
         let engine = Source::of(&rows).unwrap().with_stop(|| stop.is_stopped());
-        let problem = Problem::<FullGaussian, _>::new(&engine, 500, start.clone(), Options::default()).unwrap();
+        let problem = Problem::<FullGaussian, _>::new(&engine, 500, start.clone(), crate::single()).unwrap();
         stop.start();
         let found = problem.first_model(0);
         assert_eq!(found.unwrap_err(), Error::Interrupted);
@@ -232,7 +232,7 @@ fn a_short_run_that_was_stopped_passed_for_a_whole_one() {
     let (rows, _) = artificial(3000, 2, 3, 208);
     let whole = Source::of(&rows).unwrap();
     let model = |source: &Source<Threads<'_>>, stop: Option<&AfterQuestions>| {
-        let problem = Problem::<FullGaussian, _>::new(source, 3, Start::ShortEm, Options::default()).unwrap();
+        let problem = Problem::<FullGaussian, _>::new(source, 3, Start::ShortEm, crate::single()).unwrap();
         stop.inspect(|stop| stop.start());
         problem.first_model(0)
     };

@@ -42,9 +42,17 @@ pub(super) fn row_in_file(row: usize, skipped: &[usize]) -> usize {
 /// Reports the events of a fit, one line per kind; components are numbered as in the model file.
 pub(super) fn events<F: Family>(fit: &Fit<F>, events: &[Event], algorithm: Algorithm) {
     if fit.termination == Termination::Interrupted {
-        let restarts = format!("{} of {} restarts had finished", fit.restarts_ended, fit.restarts_asked);
         let rounds = format!("after {}", counted(fit.rounds as usize, "round"));
-        talk::warning(&format!("interrupted: {}", if fit.restarts_asked > 1 { restarts } else { rounds }));
+        let when = match &fit.race {
+            Some(race) => race.interrupted_on.map_or(rounds, |n_rows| {
+                format!("while {} starts raced on {}", fit.restarts_asked, counted(n_rows as usize, "row"))
+            }),
+            None if fit.restarts_asked > 1 => {
+                format!("{} of {} restarts had finished", fit.restarts_ended, fit.restarts_asked)
+            }
+            None => rounds,
+        };
+        talk::warning(&format!("interrupted: {when}"));
     }
     let mut told = Vec::new();
     for event in events {

@@ -18,7 +18,7 @@ use crate::table::counted;
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 #[command(after_help = "Examples:\n  mixtura fit data.csv -k 5 -o model.json\n  \
-    mixtura fit data.parquet -k 10 --columns 'x*' --restarts 8 -o model.json\n  \
+    mixtura fit data.parquet -k 10 --columns 'x*' --restarts 20 -o model.json\n  \
     mixtura fit counts.csv -k 3 --family poisson --missing skip\n  \
     zcat data.csv.gz | mixtura fit - -k 5 --covariance diagonal > model.json")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
@@ -30,7 +30,7 @@ pub(crate) struct FitArguments {
     #[arg(short = 'k', value_name = "K", value_parser = at_least_one, required_unless_present = "init_model")]
     pub(super) n_components: Option<usize>,
 
-    /// Algorithm
+    /// Algorithm on all rows
     #[arg(long, value_enum, default_value_t = AlgorithmName::Auto)]
     pub(super) algorithm: AlgorithmName,
 
@@ -82,9 +82,13 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "COLUMN", conflicts_with = "init", help_heading = "Start")]
     pub(super) labels: Option<String>,
 
-    /// Number of restarts; the best result is kept
-    #[arg(long, value_name = "R", default_value = "1", value_parser = at_least_one, help_heading = "Start")]
-    pub(super) restarts: usize,
+    /// Number of starts; the best result is kept [default: 8; 1 with --init-model, --labels or -k 1]
+    #[arg(long, value_name = "R", value_parser = at_least_one, help_heading = "Start")]
+    pub(super) restarts: Option<usize>,
+
+    /// Whether starts race: they compete on growing samples of the rows, and the best go on to all rows
+    #[arg(long, value_enum, default_value_t = RaceName::On, help_heading = "Start")]
+    pub(super) race: RaceName,
 
     /// Column that contains the row weights
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
@@ -129,7 +133,7 @@ pub(super) enum AlgorithmName {
     Cem,
     /// Stochastic approximation EM: SEM, then averaged statistics
     Saem,
-    /// SEM as long as it makes progress, then EM
+    /// SEM as long as it makes progress, then EM; after a race, EM
     Auto,
 }
 
@@ -149,6 +153,14 @@ pub(super) enum PrecisionName {
     Certified,
     /// Double precision throughout
     Double,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum RaceName {
+    /// Starts race
+    On,
+    /// Every start is run on all rows
+    Off,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -173,7 +185,7 @@ pub(super) enum FamilyName {
 
 impl FitArguments {
     pub(super) fn options(&self) -> Options {
-        Options::default()
+        let options = Options::default()
             .algorithm(match self.algorithm {
                 AlgorithmName::Em => Algorithm::Em,
                 AlgorithmName::Sem => Algorithm::Sem,
@@ -190,14 +202,18 @@ impl FitArguments {
             })
             .rounds(self.rounds)
             .tolerance(self.tolerance)
-            .restarts(self.restarts as u64)
+            .race(matches!(self.race, RaceName::On))
             .regularization(self.regularization)
             .ridge(self.ridge)
             .seed(self.seed)
             .precision(match self.precision {
                 PrecisionName::Certified => Precision::Certified,
                 PrecisionName::Double => Precision::Double,
-            })
+            });
+        match self.restarts {
+            Some(restarts) => options.restarts(restarts as u64),
+            None => options,
+        }
     }
 
     /// Rejects options that do not apply to the chosen algorithm.

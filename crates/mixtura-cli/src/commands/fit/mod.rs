@@ -7,7 +7,7 @@ mod save;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use mixtura::driver::Termination;
+use mixtura::driver::{Problem, Termination};
 use mixtura::family::Family;
 use mixtura::rows::Normalization;
 use mixtura::sweep::Threads;
@@ -52,24 +52,25 @@ where
     let ln_volume = rows.normalization().map_or(0.0, Normalization::ln_volume);
 
     let options = arguments.options();
-    let watch = Watch::new(Plan {
-        algorithm: options.algorithm,
-        n_rounds: options.rounds,
-        n_restarts: options.restarts,
-        ln_volume,
-    });
     let named = || arguments.data.data.to_string();
     let source = Source::new(Threads::new(&rows).with_stop(interrupt::is_wanted)).with_context(named)?;
     let deterministic = matches!(options.algorithm, Algorithm::Em | Algorithm::Cem);
-    if deterministic && arguments.restarts > 1 && matches!(start, Start::Model(_) | Start::Labels) {
+    if deterministic && options.restarts > Some(1) && matches!(start, Start::Model(_) | Start::Labels) {
         talk::notice("--restarts has no effect: this start and this algorithm are deterministic");
     }
     announce::constant_columns(source.summary(), &columns);
     announce::far_values(source.summary(), &rows, &columns, &skipped);
     interrupt::hear();
-    let fit = mixtura::fit(&source, n_components, &start, &options, &watch)
-        .map_err(|error| with_column_name(error, &columns, &skipped))
-        .with_context(named)?;
+    let refused = |error| with_column_name(error, &columns, &skipped);
+    let problem = Problem::new(&source, n_components, start, options.clone()).map_err(refused).with_context(named)?;
+    let watch = Watch::new(Plan {
+        algorithm: problem.algorithm_on_all_rows(),
+        n_rounds: options.rounds,
+        n_restarts: problem.n_restarts(),
+        races: problem.races(),
+        ln_volume,
+    });
+    let fit = problem.fit(&watch).map_err(refused).with_context(named)?;
     watch.finish();
 
     let mut file = ModelFile::of_fit(&fit, &options, &rows, source.summary())?;

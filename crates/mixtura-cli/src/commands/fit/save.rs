@@ -29,6 +29,9 @@ fn model(path: &Path, file: &ModelFile) -> anyhow::Result<()> {
     let Err(error) = output::text(Some(path), &json) else {
         if !output::is_standard(path) {
             talk::notice(&format!("{}: wrote {}", path.display(), show::outcome(file)));
+            if let Some(starts) = show::starts(file) {
+                talk::notice(&starts);
+            }
         }
         return Ok(());
     };

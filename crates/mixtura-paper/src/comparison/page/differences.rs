@@ -58,8 +58,9 @@ struct Part<'a> {
     /// The quantity, as in the paper.
     symbol: &'a str,
     label: String,
-    /// Largest possible difference and its symbol.
+    /// Largest possible difference, its symbol, and what percentages are of.
     gamma: (f64, &'a str),
+    whole: &'a str,
     level: Option<f64>,
     values: &'a [Vec<Quantiles>],
 }
@@ -78,7 +79,8 @@ pub(crate) fn difference_figures(
             name: "weights",
             symbol: "|w EM − w SEM|",
             label: "difference of weights".into(),
-            gamma: (1.0, "1"),
+            gamma: (1.0, ""),
+            whole: "weight",
             level: levels.weight,
             values: &differences.weight,
         },
@@ -86,7 +88,8 @@ pub(crate) fn difference_figures(
             name: "means",
             symbol: "‖μ EM − μ SEM‖",
             label: format!("distance of means, {units}"),
-            gamma: (summary.gamma_mean, "Γ_μ"),
+            gamma: (summary.gamma_mean, " Γ_μ"),
+            whole: "Γ_μ",
             level: levels.mean,
             values: &differences.mean,
         },
@@ -94,7 +97,8 @@ pub(crate) fn difference_figures(
             name: "covariances",
             symbol: "‖Σ EM − Σ SEM‖",
             label: format!("Frobenius distance, squared {units}"),
-            gamma: (summary.gamma_covariance, "Γ_Σ"),
+            gamma: (summary.gamma_covariance, " Γ_Σ"),
+            whole: "Γ_Σ",
             level: levels.covariance,
             values: &differences.covariance,
         },
@@ -104,7 +108,7 @@ pub(crate) fn difference_figures(
 
 impl Part<'_> {
     fn figure(&self, scene: &Scene<'_>, suffix: &str, number: usize) -> Figure {
-        let Self { name, symbol, label, gamma: (gamma, sign), level, values } = self;
+        let Self { name, symbol, label, gamma: (gamma, sign), whole, level, values } = self;
         // There is no difference before the first round.
         let rounds = &values[1..];
         let x = numbers(1, rounds.len());
@@ -114,13 +118,15 @@ impl Part<'_> {
                 Mark::band("quartiles", x.clone(), each(|q| q.lower_quartile), each(|q| q.upper_quartile)),
                 Mark::line("median", x.clone(), each(|q| q.median)),
             ];
-            Series::new(&format!("component {k}"), k, marks)
+            let series = Series::new(&format!("component {k}"), k, marks);
+            // Two components always differ by the same weight, and one line would hide the other.
+            if (0..k).any(|other| coincide(rounds, other, k)) { series.dashed() } else { series }
         };
         let mut drawn: Vec<Series> = (0..values[0].len()).map(series).collect();
         let highest = rounds.iter().flatten().map(|five| five.upper_quartile).fold(0.0, f64::max);
         let mut title = format!("{symbol} after each round: {}", scene.place(number));
         if let Some(level) = *level {
-            let text = format!("paper: at most {} {sign}", short(level / gamma));
+            let text = format!("paper: at most {}{sign}", short(level / gamma));
             if highest >= LEAST_SHARE * level {
                 drawn.push(Series::new("the paper's largest", BOUND, vec![Mark::level(&text, level)]).dashed());
             } else {
@@ -131,8 +137,25 @@ impl Part<'_> {
             format!("{name}-{suffix}"),
             title,
             Axis::linear("round").rounds(),
-            Axis::linear(label).from_zero().also(&format!("% of {sign}"), 100.0 / gamma),
+            Axis::linear(label).from_zero().also(&format!("% of {whole}"), 100.0 / gamma),
             drawn,
         )
+    }
+}
+
+/// Whether the medians of two components are the same in every round, up to rounding.
+fn coincide(rounds: &[Vec<Quantiles>], a: usize, b: usize) -> bool {
+    rounds.iter().all(|round| (round[a].median - round[b].median).abs() <= 1e-9 * round[a].median.abs().max(1e-6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_with_the_same_differences_hid_each_other() {
+        let rounds = |other: f64| vec![vec![Quantiles::of([0.25]), Quantiles::of([other])]; 3];
+        assert!(coincide(&rounds(0.25 + 1e-15), 0, 1));
+        assert!(!coincide(&rounds(0.26), 0, 1));
     }
 }

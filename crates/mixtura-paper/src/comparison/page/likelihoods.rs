@@ -68,7 +68,7 @@ fn last_models(scene: &Scene<'_>) -> Table {
             "SEM min",
             "SEM max",
             "median − EM",
-            "median run is",
+            "SEM's median is",
             "runs better / equal / worse",
         ]
         .map(Into::into)
@@ -96,7 +96,7 @@ fn answers(scene: &Scene<'_>) -> Table {
         cells
     };
     let mut heading: Vec<String> =
-        ["start", "last", "best visited", "result of fit", "of which averages"].map(Into::into).into();
+        ["start", "last", "best visited", "result of fit", "runs with an average"].map(Into::into).into();
     if has_auto {
         heading.push("auto".into());
     }

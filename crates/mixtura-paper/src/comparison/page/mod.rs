@@ -11,7 +11,7 @@ pub(crate) use self::bounds::{bound_figure, bounds};
 pub(crate) use self::differences::{difference_figures, differences};
 pub(crate) use self::likelihoods::{Sign, likelihood_figure, likelihoods};
 pub(crate) use self::speed::speed;
-use super::{Comparison, StartDigest, Summary};
+use super::{Comparison, Outcomes, StartDigest, Summary};
 use crate::Quantiles;
 
 /// Maximum number of starts with separate figures.
@@ -86,25 +86,18 @@ pub fn page(comparison: &Comparison, summary: &Summary, settings: &PageSettings)
         title: settings.title.clone(),
         subtitle: settings.data.clone(),
         verdict: summary.sentence.clone(),
-        findings: findings(comparison, summary),
+        findings: findings(summary),
         sections,
         footer: settings.footer.clone(),
     }
 }
 
-fn findings(comparison: &Comparison, summary: &Summary) -> Vec<Finding> {
+fn findings(summary: &Summary) -> Vec<Finding> {
     let finding = |value: String, label: &str, tone: Tone| Finding { value, label: label.into(), tone };
-    let counts = summary.outcomes.starts;
-    let n_starts = comparison.starts.len();
-    let good = |is_good: bool| if is_good { Tone::Good } else { Tone::Caution };
     let speedup = summary.time.speedup;
     let mut findings = vec![
         finding(format!("{speedup:.2}×"), "speedup per round: time of EM divided by time of SEM", good(speedup > 1.0)),
-        finding(
-            format!("{} / {} / {}", counts.better, counts.equal, counts.worse),
-            &format!("of {n_starts} starts: SEM's last model was better / equal / worse than EM's"),
-            good(counts.worse == 0),
-        ),
+        outcomes_finding(&summary.outcomes),
         finding(
             format!("{:.3} %", 100.0 * summary.last_difference.matched.mean / summary.gamma_mean),
             "largest difference of means after the last round, relative to the largest possible (matched components)",
@@ -120,6 +113,24 @@ fn findings(comparison: &Comparison, summary: &Summary) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+fn good(is_good: bool) -> Tone {
+    if is_good { Tone::Good } else { Tone::Caution }
+}
+
+/// How the starts ended by their median run, which is good only if no single run ended worse.
+fn outcomes_finding(outcomes: &Outcomes) -> Finding {
+    let (starts, runs) = (outcomes.starts, outcomes.runs);
+    let worse_runs = match runs.worse {
+        0 => String::new(),
+        worse => format!("; {worse} of {} runs ended worse", runs.total()),
+    };
+    Finding {
+        value: format!("{} / {} / {}", starts.better, starts.equal, starts.worse),
+        label: format!("of {} starts: SEM's median run was better / equal / worse than EM{worse_runs}", starts.total()),
+        tone: good(runs.worse == 0),
+    }
 }
 
 /// Consecutive integers, as positions.
@@ -205,9 +216,30 @@ fn how(comparison: &Comparison) -> Section {
             row("rounds per run", plan.rounds.to_string()),
             row("variance floor (relative to the squared column scale)", format!("{:e}", plan.regularization)),
             row("likelihoods count as equal within, nats per row", plan.equal_within.to_string()),
-            row("seed", plan.seed.to_string()),
+            row("seed of the runs", plan.seed.to_string()),
         ],
         ..Table::default()
     };
     Section { heading: "Settings".into(), blocks: vec![Block::Table(table)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Counts;
+
+    #[test]
+    fn a_card_was_green_although_single_runs_ended_worse() {
+        let starts = Counts { better: 0, equal: 5, worse: 0 };
+        let card = |worse: usize| {
+            outcomes_finding(&Outcomes {
+                starts,
+                runs: Counts { better: 0, equal: 25 - worse, worse },
+                equal_within: 1e-3,
+            })
+        };
+        assert_eq!(card(0).tone, Tone::Good);
+        assert_eq!(card(2).tone, Tone::Caution);
+        assert!(card(2).label.ends_with("; 2 of 25 runs ended worse"), "{}", card(2).label);
+    }
 }

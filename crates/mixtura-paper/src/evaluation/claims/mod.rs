@@ -27,6 +27,16 @@ pub struct Claim {
     pub because: String,
 }
 
+/// Why most claims are not tested in a run of some of the experiments.
+const NOT_RUN: &str = "its data was not part of this run";
+
+impl Claim {
+    /// Whether its data was not part of the run, so that there is nothing to say about it.
+    pub fn was_not_run(&self) -> bool {
+        self.because == NOT_RUN
+    }
+}
+
 /// The conclusion about a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -81,7 +91,7 @@ fn untested(claim: &str, about: &str, paper: &str) -> Claim {
         paper: paper.into(),
         here: "–".into(),
         verdict: Verdict::Untested,
-        because: "its data was not part of this run".into(),
+        because: NOT_RUN.into(),
     }
 }
 

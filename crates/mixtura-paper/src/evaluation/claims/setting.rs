@@ -64,7 +64,7 @@ fn overlap(evaluation: &Evaluation) -> Claim {
             100.0 * error.maximum
         ),
         verdict: Verdict::of_share(n, specimens.len()),
-        because: "They were made so; with many columns components at the same c-separation overlap less.".into(),
+        because: "They were generated with this c-separation; with many columns, components at the same c-separation overlap less.".into(),
     }
 }
 
@@ -84,6 +84,6 @@ fn spread(evaluation: &Evaluation) -> Claim {
         paper: paper.into(),
         here: format!("{:.0} to {:.0}, median {:.0}, over columns and sets", five.minimum, five.maximum, five.median),
         verdict: Verdict::of_share(n, spreads.len()),
-        because: "They were made so.".into(),
+        because: "They were generated with this spread.".into(),
     }
 }

@@ -95,6 +95,15 @@ fn columns(a: Eight, b: Eight, c: Eight, d: Eight) -> [Eight; 4] {
     ]
 }
 
+/// The sums of every four of these vectors: of a's and b's first fours, of their second fours, then of c and d.
+#[inline(always)]
+fn sums_of_fours(a: Eight, b: Eight, c: Eight, d: Eight) -> Eight {
+    // Of every four 0 + 2 and 1 + 3, then both together.
+    let ac = quarters::<EVEN>(a, c).add(quarters::<ODD>(a, c));
+    let bd = quarters::<EVEN>(b, d).add(quarters::<ODD>(b, d));
+    low(ac, bd).add(high(ac, bd))
+}
+
 impl TwoFours for Eight {
     #[inline(always)]
     fn twice(four: &[f64]) -> Self {
@@ -121,12 +130,16 @@ impl TwoFours for Eight {
     #[inline(always)]
     fn sums(of: [[Self; 2]; 2]) -> [[f64; 4]; 2] {
         let [[a, b], [c, d]] = of;
-        // Of every four 0 + 2 and 1 + 3, then both together.
-        let ac = quarters::<EVEN>(a, c).add(quarters::<ODD>(a, c));
-        let bd = quarters::<EVEN>(b, d).add(quarters::<ODD>(b, d));
         let mut sums = [[0.0; 4]; 2];
-        low(ac, bd).add(high(ac, bd)).store(sums.as_flattened_mut());
+        sums_of_fours(a, b, c, d).store(sums.as_flattened_mut());
         sums
+    }
+
+    #[inline(always)]
+    fn sums_of_eight(vectors: [Self; 8]) -> [Self; 2] {
+        let [a, b, c, d, e, f, g, h] = vectors;
+        let (first, second) = (sums_of_fours(a, b, c, d), sums_of_fours(e, f, g, h));
+        [quarters::<EVEN>(first, second), quarters::<ODD>(first, second)]
     }
 }
 
