@@ -78,7 +78,7 @@ fn refuse_compression(output: &Path) -> anyhow::Result<()> {
     let name = output.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst"));
     match plain {
-        Some(plain) if !plain.ends_with(".csv") && is_regular(output) => {
+        Some(plain) if plain.rsplit('.').next() != Some("csv") && is_regular(output) => {
             let message = format!("{}: only CSV tables can be written compressed", output.display());
             let hint = format!("write {plain} and compress it afterwards");
             Err(Usage::hinted(message, hint).into())

@@ -85,8 +85,7 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
 
 /// Whether the extension says that a file is compressed.
 pub(crate) fn is_packed(path: &Path) -> bool {
-    let extension = extension(path);
-    extension.ends_with(".gz") || extension.ends_with(".zst")
+    matches!(extension(path).rsplit('.').next(), Some("gz" | "zst"))
 }
 
 /// The extension in lower case with its dot, including the one before `.gz` or `.zst`.
