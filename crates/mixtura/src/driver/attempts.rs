@@ -38,7 +38,7 @@ use crate::{Error, Mixture};
 ///
 /// let rows = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
 /// let source = Source::of(&rows)?;
-/// let options = Options::default().restarts(3);
+/// let options = Options::default().restarts(3).race(false);
 /// let problem = Problem::<FullGaussian, _>::new(&source, 2, Start::Random, options)?;
 /// let mut attempts = Attempts::new(&problem);
 /// problem.go(&mut attempts, &Pause::default())?;

@@ -29,7 +29,7 @@ use super::race::Standing;
 /// }
 ///
 /// let rows = Rows::from_slice(&[0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 1)?;
-/// let fit = Gmm::new(2).fit_observed(&Source::of(&rows)?, &ThreeRounds::default())?;
+/// let fit = Gmm::new(2).restarts(1).fit_observed(&Source::of(&rows)?, &ThreeRounds::default())?;
 /// assert_eq!((fit.rounds, fit.termination), (3, Termination::Interrupted));
 /// # Ok::<(), mixtura::Error>(())
 /// ```

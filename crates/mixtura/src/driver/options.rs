@@ -96,7 +96,7 @@ pub struct Options {
     /// if the start is a given model or given labels, which are the same every time.
     pub restarts: Option<u64>,
     /// Whether several starts race: they compete on samples of the rows that grow, and only the best go on to all rows
-    /// ([`Race`](super::Race)). If not, every start is run on all rows. Starts from a given model or from labels never
+    /// ([`RaceRecord`](super::RaceRecord)). If not, every start is run on all rows. Starts from a given model or from labels never
     /// race. Default yes.
     pub race: bool,
     /// Smallest allowed variance in units of the squared robust column scale, at least 0; default 1e-9, 0 = none.
