@@ -13,7 +13,7 @@
 //! struct Parts<'a> {
 //!     rows: Vec<Rows<'a>>,
 //!     /// Keeps memory from one sweep to the next.
-//!     crew: Crew,
+//!     crew: Crew<'static>,
 //! }
 //!
 //! impl Engine for Parts<'_> {
