@@ -33,7 +33,7 @@ pub use dispatch::InstructionSet;
 pub(crate) use dispatch::{Arithmetic, Kernel, Separate, prefetch};
 pub(crate) use dots::{DotProducts, Side};
 pub(crate) use elementary::{LEAST_EXPONENT, scalar_ln};
-pub(crate) use gather::{Consecutive, Gather, SQUARE, n_squares};
+pub(crate) use gather::{Consecutive, Distribute, Gather, SQUARE, n_squares};
 pub(crate) use groups::{TALL, WhitenGroups, grouped};
 pub use lanes::Lanes;
 pub(crate) use lanes::{LANES, flat};

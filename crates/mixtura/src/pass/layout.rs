@@ -1,7 +1,7 @@
 //! Groups rows by component, so that a family receives the rows of one component side by side.
 
 use crate::family::{OwnRows, Weights};
-use crate::kernels::{Consecutive, Gather, InstructionSet, LANES, Lanes, SQUARE, n_squares};
+use crate::kernels::{Consecutive, Distribute, Gather, InstructionSet, LANES, Lanes, SQUARE, n_squares};
 
 /// The label of a row of weight 0.
 pub(super) const NO_LABEL: u32 = u32::MAX;
@@ -91,8 +91,8 @@ impl Layout {
         let mut first = 0;
         // As many components at a time as fit into the buffer.
         while first < self.counts.len() {
-            let source = if gathers { Source::Gathering(set) } else { Source::Blocks(blocks) };
-            let components = first..self.lay_out(source, shares.clone(), first, unit_weights);
+            let source = if gathers { Source::Gathering } else { Source::Blocks(blocks) };
+            let components = first..self.lay_out(set, source, shares.clone(), (first, unit_weights));
             let mut done = 0;
             for component in components.clone() {
                 let n_blocks = self.counts[component].div_ceil(LANES as u32) as usize;
@@ -112,10 +112,10 @@ impl Layout {
     /// component. Returns the first component that did not fit.
     fn lay_out(
         &mut self,
+        set: InstructionSet,
         source: Source<'_>,
         shares: impl Iterator<Item = Share>,
-        first: usize,
-        unit_weights: bool,
+        (first, unit_weights): (usize, bool),
     ) -> usize {
         let stride = self.stride;
         let (mut done, mut end) = (0, first);
@@ -132,33 +132,27 @@ impl Layout {
                 self.weights[done - 1] = Lanes::all(0.0);
                 match source {
                     Source::Blocks(_) => self.rows[(done - 1) * stride..][..stride].fill(Lanes::all(0.0)),
-                    Source::Gathering(_) => self.gathering.pick_none(done - 1),
+                    Source::Gathering => self.gathering.pick_none(done - 1),
                 }
             }
         }
-        let places = &mut self.places[first..end];
-        for Share { row, component, weight } in shares {
-            // Numbers of components before the first wrap around and are too large as well.
-            let Some(place) = places.get_mut((component as usize).wrapping_sub(first)) else {
-                continue;
-            };
-            let (to, to_lane) = (*place as usize / LANES, *place as usize % LANES);
+        let (places, weights) = (&mut self.places[first..end], &mut self.weights);
+        // Numbers of components before the first wrap around and are too large as well.
+        let placed = shares.filter_map(|Share { row, component, weight }| {
+            let place = places.get_mut((component as usize).wrapping_sub(first))?;
+            let to = *place;
             *place += 1;
-            match source {
-                Source::Blocks(blocks) => {
-                    let (source, lane) = (&blocks[row as usize / LANES * stride..][..stride], row as usize % LANES);
-                    for (target, source) in self.rows[to * stride..][..stride].iter_mut().zip(source) {
-                        target[to_lane] = source[lane];
-                    }
-                }
-                Source::Gathering(_) => self.gathering.picked[to * LANES + to_lane] = row,
-            }
             if !unit_weights {
-                self.weights[to][to_lane] = weight;
+                weights[to as usize / LANES][to as usize % LANES] = weight;
             }
-        }
-        if let Source::Gathering(set) = source {
-            self.gathering.put(set, &mut self.rows[..done * stride], stride);
+            Some((row, to))
+        });
+        match source {
+            Source::Blocks(blocks) => set.run(Distribute { blocks, stride, rows: placed, out: &mut self.rows }),
+            Source::Gathering => {
+                placed.for_each(|(row, to)| self.gathering.picked[to as usize] = row);
+                self.gathering.put(set, &mut self.rows[..done * stride], stride);
+            }
         }
         end
     }
@@ -170,7 +164,7 @@ enum Source<'a> {
     /// The blocks, number by number.
     Blocks(&'a [Lanes]),
     /// A copy of the rows, sixteen at a time.
-    Gathering(InstructionSet),
+    Gathering,
 }
 
 impl Gathering {
