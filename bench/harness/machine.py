@@ -17,8 +17,12 @@ def machine():
         name, _, value = line.partition(":")
         fields.setdefault(name.strip(), value.strip())
     flags = fields.get("flags", fields.get("Features", "")).split()
+    processor = fields.get("model name", platform.processor() or platform.machine())
+    # Machines in the cloud often share a name.
+    if "cpu family" in fields and "model" in fields:
+        processor += f" (family {fields['cpu family']}, model {fields['model']})"
     return {
-        "processor": fields.get("model name", platform.processor() or platform.machine()),
+        "processor": processor,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "vectors": [flag for flag in VECTOR_FLAGS if flag in flags],
         "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),

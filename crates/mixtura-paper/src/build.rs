@@ -24,12 +24,22 @@ impl Build {
     }
 }
 
-/// Name of the processor where the system tells it, else its architecture.
+/// The processor where the system describes it, else its architecture.
 fn processor() -> String {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name =
-        told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map(|(_, name)| name.trim());
-    name.unwrap_or(std::env::consts::ARCH).to_owned()
+    named(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+}
+
+/// Name, family and model of the first processor in Linux's list: machines in the cloud often share a name.
+fn named(list: &str) -> String {
+    let value = |key: &str| {
+        let mut fields = list.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+    };
+    let Some(name) = value("model name") else { return std::env::consts::ARCH.to_owned() };
+    match (value("cpu family"), value("model")) {
+        (Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
+        _ => name.to_owned(),
+    }
 }
 
 /// The widest vector instructions that the engine uses here.
@@ -50,6 +60,14 @@ fn vectors() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_of_one_name_differ_in_family_and_model() {
+        let list = "processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\n";
+        assert_eq!(named(list), "AMD EPYC (family 26, model 2)");
+        assert_eq!(named("model name\t: some core\n"), "some core");
+        assert_eq!(named(""), std::env::consts::ARCH);
+    }
 
     #[test]
     fn a_build_names_its_engine_and_its_machine() {
