@@ -28,7 +28,7 @@ def thread_variables(n_threads):
 class Worker:
     """A program that has loaded the data and answers commands; peers/README.md describes the protocol."""
 
-    def __init__(self, command, arguments, n_threads, log, patience):
+    def __init__(self, command, arguments, n_threads, log, patience, variables=None):
         LOGS.mkdir(parents=True, exist_ok=True)
         self.log = open(LOGS / f"{log}.log", "w")
         self.process = subprocess.Popen(
@@ -37,7 +37,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self.log,
             text=True,
-            env=thread_variables(n_threads),
+            env={**thread_variables(n_threads), **(variables or {})},
             start_new_session=True,
         )
         self.lines = queue.Queue()

@@ -2,6 +2,7 @@
 
 import json
 
+from . import classes
 from .contestants import ALL
 from .measure import AGREEMENT
 from .places import BENCH
@@ -286,10 +287,10 @@ def skipped(results):
 
 
 def other_class(results):
-    """The last record of the other class of machines, with or without AVX-512."""
+    """The last record of another class of machines."""
     machine, full = results["machine"], only_full(results)
     return [
-        "## On another class of machine",
+        f"## On another class of machine: {machine['processor']} {'with' if vectors_of(results) == 'avx512' else 'without'} AVX-512",
         f"Recorded on {results['date']} with mixtura {results['versions']['mixtura']}: {machine['processor']}, {machine['cores']} cores, "
         f"{' '.join(machine['vectors'])}; matrix products reached {results['peak']['double'] / 1e9:.1f}·10⁹ multiply-adds per second.",
         times(results),
@@ -358,9 +359,8 @@ def markdown(results):
     parts += ["## Targets", targets(results), (BENCH / "missed.md").read_text().strip()]
     if results.get("growth"):
         parts += ["## Growth", growth(results)]
-    earlier = json.loads((BENCH / "earlier.json").read_text())
-    if vectors_of(earlier) != vectors_of(results):
-        parts += other_class(earlier)
+    for other in classes.others(BENCH / "earlier.json", results):
+        parts += other_class(other)
     parts += [
         "## How it was measured",
         "Every program fits the same rows and starts from the same model, a k-means++ start by mixtura with the covariance type that is fitted, unless it does not accept a start. "
