@@ -3,14 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The engine and the comparison, relative to this package.
-const SOURCES: [&str; 2] = ["../mixtura/src", "src/comparison"];
+/// The engine and what is kept of a comparison, relative to this package. How results are shown does not count.
+const SOURCES: [&str; 6] = [
+    "../mixtura/src",
+    "src/comparison/difference.rs",
+    "src/comparison/digest.rs",
+    "src/comparison/mod.rs",
+    "src/comparison/run.rs",
+    "src/quantiles.rs",
+];
 
 fn main() {
     let mut files = Vec::new();
-    for folder in SOURCES {
-        println!("cargo::rerun-if-changed={folder}");
-        collect(Path::new(folder), &mut files);
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+        collect(Path::new(source), &mut files);
     }
     files.sort();
     // Outside the workspace the engine's sources are elsewhere: there, its version stands for them.
@@ -23,14 +30,14 @@ fn main() {
     println!("cargo::rustc-env=MIXTURA_ENGINE={:016x}", digest.0);
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else {
-            files.push(path);
-        }
+/// Adds a file, or all files of a folder.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return;
+    }
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        collect(&entry.path(), files);
     }
 }
 

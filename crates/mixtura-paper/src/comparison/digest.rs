@@ -26,7 +26,8 @@ pub struct StartDigest {
     /// Log-likelihood of the result of `auto`, if it was run.
     pub auto: Option<f64>,
     /// How many rounds SEM is behind EM after each round, over the runs: SEM's round t minus the round at which EM had
-    /// the same likelihood. `None` once EM gains less per round than counts as equal, so that a round is nothing.
+    /// the same likelihood. `None` once EM gains less per round than counts as equal, so that a round is nothing, and
+    /// where a run of SEM is above all that EM reached.
     pub lag: Vec<Option<Quantiles>>,
     /// Median seconds per EM round.
     pub em_seconds: f64,
@@ -117,22 +118,24 @@ fn greatest(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// For each round, by how many rounds the runs of SEM are behind EM.
+/// For each round, by how many rounds the runs of SEM are behind EM; `None` if EM does not climb, or if it did not come
+/// as high as some run in any of its rounds.
 fn lag(em: &[f64], sem: &[Trace], equal_within: f64) -> Vec<Option<Quantiles>> {
     let climbs = |round: usize| round > 0 && em[round] - em[round - 1] >= equal_within;
     let at = |round: usize| {
-        let behind = |trace: &Trace| round as f64 - round_of(em, trace.ln_likelihoods[round]);
-        climbs(round).then(|| Quantiles::of(sem.iter().map(behind)))
+        let behind = |trace: &Trace| Some(round as f64 - round_of(em, trace.ln_likelihoods[round])?);
+        let behind: Option<Vec<f64>> = sem.iter().map(behind).collect();
+        behind.filter(|_| climbs(round)).map(Quantiles::of)
     };
     (0..em.len()).map(at).collect()
 }
 
-/// The round, with a fraction, at which EM's likelihood first reached a value; its first or last round if it is lower or
-/// higher than all.
-fn round_of(em: &[f64], likelihood: f64) -> f64 {
-    let Some(after) = em.iter().position(|&value| value >= likelihood) else { return (em.len() - 1) as f64 };
-    let Some(before) = after.checked_sub(1) else { return 0.0 };
-    before as f64 + (likelihood - em[before]) / (em[after] - em[before])
+/// The round, with a fraction, at which EM's likelihood first reached a value: 0 if it began above it, `None` if it never
+/// came so high.
+fn round_of(em: &[f64], likelihood: f64) -> Option<f64> {
+    let after = em.iter().position(|&value| value >= likelihood)?;
+    let Some(before) = after.checked_sub(1) else { return Some(0.0) };
+    Some(before as f64 + (likelihood - em[before]) / (em[after] - em[before]))
 }
 
 impl Repairs {
@@ -197,9 +200,9 @@ mod tests {
     #[test]
     fn the_lag_is_the_difference_of_the_rounds_with_the_same_likelihood() {
         let em = [-10.0, -6.0, -4.0, -3.0, -2.9999];
-        assert_eq!(round_of(&em, -6.0), 1.0);
-        assert_eq!(round_of(&em, -5.0), 1.5);
-        assert_eq!((round_of(&em, -11.0), round_of(&em, 0.0)), (0.0, 4.0));
+        assert_eq!(round_of(&em, -6.0), Some(1.0));
+        assert_eq!(round_of(&em, -5.0), Some(1.5));
+        assert_eq!((round_of(&em, -11.0), round_of(&em, 0.0)), (Some(0.0), None));
         let trace = |ln_likelihoods: &[f64]| Trace {
             ln_likelihoods: ln_likelihoods.to_vec(),
             seconds: vec![],
@@ -212,6 +215,9 @@ mod tests {
         let found = lag(&em, &runs, 1e-3);
         assert_eq!(found[1].map(|five| five.median), Some(0.0));
         assert_eq!(found[2].map(|five| (five.minimum, five.maximum)), Some((-1.0, 0.5)));
+        // Where a run is above all that EM reached, it leads by an unknown number of rounds.
+        let found = lag(&em, &[trace(&[-10.0, -2.0, -5.0, -3.0, -3.0])], 1e-3);
+        assert_eq!((found[1], found[2].map(|five| five.median)), (None, Some(0.5)));
         // EM no longer climbs by what counts as a difference, and before the first round there is none.
         assert_eq!((found[0], found[4]), (None, None));
     }
