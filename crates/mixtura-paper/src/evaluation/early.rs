@@ -21,6 +21,8 @@ pub(crate) const PARTS: [(&str, Part); 3] = [
 pub(crate) struct Peaks {
     /// Number of starts whose largest difference is in the first rounds.
     pub early: usize,
+    /// The same in twice as many rounds.
+    pub early_twice: usize,
     /// Number of starts.
     pub starts: usize,
     /// The round with the largest difference, over the starts.
@@ -37,16 +39,18 @@ impl Peaks {
     /// Of curves, one per start, with a value per round from 1.
     pub(crate) fn of(curves: &[Vec<f64>]) -> Self {
         let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-        let split = |curve: &[f64]| {
-            let (first, rest) = curve.split_at(FIRST.min(curve.len()));
-            (largest(first), largest(rest))
+        let is_early = |curve: &[f64], n: usize| {
+            let (first, rest) = curve.split_at(n.min(curve.len()));
+            largest(first) >= largest(rest)
         };
+        let n_early = |n: usize| curves.iter().filter(|curve| is_early(curve, n)).count();
         let round = |curve: &Vec<f64>| {
             let peak = largest(curve);
             1.0 + curve.iter().position(|&value| value == peak).unwrap_or(0) as f64
         };
         Self {
-            early: curves.iter().map(|curve| split(curve)).filter(|(first, rest)| first >= rest).count(),
+            early: n_early(FIRST),
+            early_twice: n_early(2 * FIRST),
             starts: curves.len(),
             round: Quantiles::of(curves.iter().map(round)),
         }
@@ -62,7 +66,7 @@ mod tests {
         let early = vec![4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 2.0];
         let late = vec![1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 8.0];
         let peaks = Peaks::of(&[early, late]);
-        assert_eq!((peaks.early, peaks.starts), (1, 2));
+        assert_eq!((peaks.early, peaks.early_twice, peaks.starts), (1, 2, 2));
         assert_eq!((peaks.round.minimum, peaks.round.maximum), (1.0, 7.0));
     }
 }

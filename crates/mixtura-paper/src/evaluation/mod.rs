@@ -68,9 +68,8 @@ impl Scale {
 
 /// How far log-likelihoods that count as equal may differ, in nats per row.
 ///
-/// The likelihood of a fitted model exceeds that of the truth by about p/(2N) per row, for p free parameters: half of
-/// Akaike's penalty. Two models that differ by less explain the rows equally well as far as N rows can tell. It is never
-/// below 0.001, a difference that nobody would act on.
+/// A convention: p/(2N) for p free parameters, which is by how much a fitted model's log-likelihood per row exceeds the
+/// true one's on average, but at least 0.001. The claims also count the runs that are within a tenth of it.
 fn equal_within(n_rows: usize, n_columns: usize, n_components: usize) -> f64 {
     let n_free = (n_components * (1 + n_columns + n_columns * (n_columns + 1) / 2) - 1) as f64;
     (n_free / (2 * n_rows) as f64).max(1e-3)

@@ -10,6 +10,8 @@ pub struct DataSet {
     pub name: &'static str,
     /// Description in one line.
     pub title: &'static str,
+    /// The same in a word or two.
+    pub label: &'static str,
     /// Where its rows come from.
     pub origin: Origin,
     /// K.
@@ -55,10 +57,13 @@ pub struct Claims {
 /// Seed of the parameter vector that the artificial sets are drawn from.
 const PARAMETERS: u64 = 1;
 /// "The differences increase by a factor of at most 50" at N = 10,000.
-const SMALL_FACTOR: f64 = 50.0;
+pub(super) const SMALL_FACTOR: f64 = 50.0;
+/// N of the artificial sets.
+pub(super) const SMALL_ROWS: usize = 10_000;
+pub(super) const LARGE_ROWS: usize = 1_000_000;
 
 /// The paper's values for its artificial set of a million rows.
-const LARGE: Claims =
+pub(super) const LARGE: Claims =
     Claims { weight: Some(0.0015), mean: Some(0.0015), covariance: Some(0.0001), bound: Some(0.0054) };
 /// The same for ten thousand rows.
 const SMALL: Claims = Claims {
@@ -70,25 +75,38 @@ const SMALL: Claims = Claims {
 
 /// The data sets shown in the paper (Section 3.3), the artificial ones with both kinds of weights.
 pub const SETS: [DataSet; 6] = [
-    artificial("artificial-1e6", "artificial, 1,000,000 × 10, K = 10, balanced", 1_000_000, Balance::Balanced, LARGE),
+    artificial(
+        "artificial-1e6",
+        "artificial, 1,000,000 × 10, K = 10, balanced",
+        "10⁶ rows, balanced",
+        (LARGE_ROWS, Balance::Balanced),
+        LARGE,
+    ),
     artificial(
         "artificial-1e6-unbalanced",
         "artificial, 1,000,000 × 10, K = 10, unbalanced",
-        1_000_000,
-        Balance::Unbalanced,
+        "10⁶ rows, unbalanced",
+        (LARGE_ROWS, Balance::Unbalanced),
         LARGE,
     ),
-    artificial("artificial-1e4", "artificial, 10,000 × 10, K = 10, balanced", 10_000, Balance::Balanced, SMALL),
+    artificial(
+        "artificial-1e4",
+        "artificial, 10,000 × 10, K = 10, balanced",
+        "10⁴ rows, balanced",
+        (SMALL_ROWS, Balance::Balanced),
+        SMALL,
+    ),
     artificial(
         "artificial-1e4-unbalanced",
         "artificial, 10,000 × 10, K = 10, unbalanced",
-        10_000,
-        Balance::Unbalanced,
+        "10⁴ rows, unbalanced",
+        (SMALL_ROWS, Balance::Unbalanced),
         SMALL,
     ),
     DataSet {
         name: "covertype",
         title: "Covertype, 581,012 × 10, K = 10",
+        label: "Covertype",
         origin: Origin::File { stem: "covertype" },
         n_components: 10,
         seed: 1,
@@ -97,6 +115,7 @@ pub const SETS: [DataSet; 6] = [
     DataSet {
         name: "aloi",
         title: "ALOI, 110,250 × 27, K = 3",
+        label: "ALOI",
         origin: Origin::File { stem: "aloi" },
         n_components: 3,
         seed: 1,
@@ -107,11 +126,21 @@ pub const SETS: [DataSet; 6] = [
 const fn artificial(
     name: &'static str,
     title: &'static str,
-    n_rows: usize,
-    balance: Balance,
+    label: &'static str,
+    (n_rows, balance): (usize, Balance),
     claims: Claims,
 ) -> DataSet {
-    DataSet { name, title, origin: Origin::Artificial { n_rows, balance }, n_components: 10, seed: 1, claims }
+    DataSet { name, title, label, origin: Origin::Artificial { n_rows, balance }, n_components: 10, seed: 1, claims }
+}
+
+impl DataSet {
+    /// N, if the rows are artificial.
+    pub fn n_artificial(&self) -> Option<usize> {
+        match self.origin {
+            Origin::Artificial { n_rows, .. } => Some(n_rows),
+            Origin::File { .. } => None,
+        }
+    }
 }
 
 /// The artificial mixture with these weights.

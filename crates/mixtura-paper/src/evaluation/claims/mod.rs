@@ -8,7 +8,7 @@ mod speed;
 
 use serde::Serialize;
 
-use super::{Evaluated, Evaluation, Origin};
+use super::{Evaluated, Evaluation};
 
 /// A claim of the paper, what was found here, and the conclusion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -97,9 +97,12 @@ fn untested(claim: &str, about: &str, paper: &str) -> Claim {
 
 /// The artificial sets of some size.
 fn artificial(evaluation: &Evaluation, n_rows: usize) -> impl Iterator<Item = &Evaluated> {
-    let is_meant =
-        move |set: &&Evaluated| matches!(set.set.origin, Origin::Artificial { n_rows: n, .. } if n == n_rows);
-    evaluation.sets.iter().filter(is_meant)
+    evaluation.sets.iter().filter(move |set| set.set.n_artificial() == Some(n_rows))
+}
+
+/// Two numbers, or one if they are the same.
+fn range(low: f64, high: f64) -> String {
+    if low == high { format!("{low:.0}") } else { format!("{low:.0} to {high:.0}") }
 }
 
 /// A whole number with a noun.

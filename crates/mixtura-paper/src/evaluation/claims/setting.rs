@@ -23,22 +23,28 @@ fn repairs(evaluation: &Evaluation) -> Claim {
     let all = evaluation.sets.iter().fold(Repairs::default(), |all, set| all.and(set.summary.repairs));
     let (repaired, rounds) = (all.em_repaired + all.sem_repaired, (all.em_rounds + all.sem_rounds).max(1));
     let share = repaired as f64 / rounds as f64;
-    let clipped = evaluation.sets.iter().filter(|set| {
-        let Repairs { em_clipped, sem_clipped, .. } = set.summary.repairs;
-        em_clipped + sem_clipped > 0
+    let clipped = evaluation.sets.iter().filter_map(|set| {
+        let Repairs { em_clipped, sem_clipped, em_rounds, sem_rounds, .. } = set.summary.repairs;
+        let (n, all) = (em_clipped + sem_clipped, em_rounds + sem_rounds);
+        (n > 0).then(|| (format!("{n} of {all} rounds on {}", set.set.label), n as f64 / all as f64))
     });
-    let clipped: Vec<&str> = clipped.map(|set| set.set.name).collect();
-    let floor = if clipped.is_empty() {
+    let (places, shares): (Vec<String>, Vec<f64>) = clipped.unzip();
+    let floor = if places.is_empty() {
         String::new()
     } else {
-        format!("Variances were raised to the floor, which the paper does not have, on {}.", clipped.join(", "))
+        format!("Variances were raised to the floor, which the paper does not have, in {}.", places.join(" and in "))
+    };
+    let verdict = match shares.iter().all(|&share| share < HARDLY_EVER) {
+        _ if share >= HARDLY_EVER => Verdict::Fails,
+        true => Verdict::Holds,
+        false => Verdict::Limited,
     };
     Claim {
         claim: claim.into(),
         about: about.into(),
         paper: paper.into(),
         here: format!("components repaired in {} of {rounds} rounds ({} %)", repaired, short(100.0 * share)),
-        verdict: if share < HARDLY_EVER { Verdict::Holds } else { Verdict::Fails },
+        verdict,
         because: floor,
     }
 }
@@ -64,7 +70,9 @@ fn overlap(evaluation: &Evaluation) -> Claim {
             100.0 * error.maximum
         ),
         verdict: Verdict::of_share(n, specimens.len()),
-        because: "They were generated with this c-separation; with many columns, components at the same c-separation overlap less.".into(),
+        because: "They were generated with this c-separation, so this describes the data here. With many columns, \
+                  components overlap less at the same c-separation."
+            .into(),
     }
 }
 
@@ -84,6 +92,8 @@ fn spread(evaluation: &Evaluation) -> Claim {
         paper: paper.into(),
         here: format!("{:.0} to {:.0}, median {:.0}, over columns and sets", five.minimum, five.maximum, five.median),
         verdict: Verdict::of_share(n, spreads.len()),
-        because: "They were generated with this spread.".into(),
+        because: "They were generated with about this spread, so this describes the data here. It grows with the \
+                  number of rows."
+            .into(),
     }
 }
