@@ -113,6 +113,7 @@ impl Data {
                 (Start::Model(truth), em.restarts(1))
             }
             "one" => (Start::KmeansPlusPlus, em.restarts(1)),
+            "leap" => (Start::KmeansPlusPlus, em.restarts(1).accelerate(true)),
             "ten" => (Start::KmeansPlusPlus, em.restarts(10).race(false)),
             "race" => (Start::KmeansPlusPlus, defaults),
             _ => return Err(format!("unknown way: {name}").into()),

@@ -229,9 +229,14 @@ impl<F: Family, E: Engine> Problem<'_, F, E> {
                 attempts.extend(finalists.iter().map(|one| Attempt::new(one.start, one.model.clone())));
             }
             let options = self.options().clone();
-            // After the race, `auto` is EM, and has nothing to guard against.
-            let guard = options.guard && self.algorithm_on_all_rows() == Algorithm::Auto;
-            after_race = self.with_options(Options { algorithm: self.algorithm_on_all_rows(), guard, ..options });
+            // After the race, `auto` is accelerated EM, and has nothing to guard against.
+            let algorithm = self.algorithm_on_all_rows();
+            let is_auto = options.algorithm == Algorithm::Auto;
+            let (guard, accelerate) = (
+                options.guard && algorithm == Algorithm::Auto,
+                options.accelerate || is_auto && algorithm == Algorithm::Em,
+            );
+            after_race = self.with_options(Options { algorithm, guard, accelerate, ..options });
             problem = &after_race;
         }
         let go = |attempt: &mut Attempt<F>| match attempt.go(problem, observer) {

@@ -83,8 +83,8 @@ pub struct Options {
     pub result: SemResult,
     /// With `Auto`: also run EM from the same start, and keep the better result; default no.
     pub guard: bool,
-    /// With EM, alone or as the second phase of `Auto`: extrapolate its steps where that does not lower the likelihood;
-    /// default no.
+    /// With EM, alone or as the second phase of `Auto`: extrapolate its steps near a maximum, where that does not lower
+    /// the likelihood; default no. After a race, `Auto` does so in any case.
     pub accelerate: bool,
     /// Maximum number of rounds, at least 0; default 1000.
     pub rounds: u64,

@@ -111,7 +111,7 @@ impl<'a, F: Family, E: Engine> Problem<'a, F, E> {
     }
 
     /// The algorithm that runs on all rows. A race leads to where SEM would no longer make progress, so `auto` goes on
-    /// with EM after it.
+    /// with EM after it, accelerated.
     pub fn algorithm_on_all_rows(&self) -> Algorithm {
         match self.options.algorithm {
             Algorithm::Auto if self.races() => Algorithm::Em,

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mixtura::driver::{EventKind, Observer};
-use mixtura::generate::Artificial;
+use mixtura::generate::{Artificial, Balance};
 use mixtura::{FullGaussian, Rows, Source, Start, fit};
 use proptest::prelude::*;
 
@@ -61,6 +61,24 @@ fn rounding_errors_do_not_accumulate_over_extrapolations() {
     }
 }
 
+/// Steps that were extrapolated from the first rounds on led to lower maxima: by 0.003 and 0.002 nats per row from these
+/// starts, and by 0.275 on Covertype.
+#[test]
+fn acceleration_left_the_path_of_em_early() {
+    let shape = Artificial { n_columns: 10, n_components: 20, separation: 2.0, balance: Balance::Unbalanced };
+    let (values, _) = shape.mixture(17).unwrap().sample(0..5000, 1).unwrap();
+    let rows = Rows::from_vec(values, 10).unwrap();
+    for seed in [1, 2] {
+        let run = |accelerate| {
+            let options = crate::em().accelerate(accelerate).seed(seed).rounds(3000).tolerance(1e-6);
+            fit_rows(&rows, 20, &Start::KmeansPlusPlus, &options).unwrap()
+        };
+        let (plain, accelerated) = (run(false), run(true));
+        assert!(accelerated.mean_ln_likelihood >= plain.mean_ln_likelihood - 1e-5, "{seed}");
+        assert!(accelerated.rounds < plain.rounds, "{seed}: {} and {}", accelerated.rounds, plain.rounds);
+    }
+}
+
 fn overlapping(n_rows: usize, seed: u64) -> Rows<'static> {
     let shape = Artificial { n_columns: 4, n_components: 4, separation: 0.6, ..Artificial::default() };
     let (values, _) = shape.mixture(seed).unwrap().sample(0..n_rows, seed).unwrap();
@@ -90,5 +108,6 @@ fn accelerated_em_needs_fewer_passes_for_the_same_likelihood() {
         let more = fit_rows(&rows, 4, &start, &rounds(1)).unwrap();
         assert!((more.mean_ln_likelihood - accelerated.mean_ln_likelihood).abs() < 1e-8);
     }
-    assert!(2 * n_accelerated < n_plain, "{n_accelerated} and {n_plain} passes");
+    // Steps are extrapolated only once little is left to gain.
+    assert!(3 * n_accelerated < 2 * n_plain, "{n_accelerated} and {n_plain} passes");
 }

@@ -42,7 +42,7 @@ pub(crate) struct FitArguments {
     #[arg(long)]
     pub(super) guard: bool,
 
-    /// With em or auto: extrapolate EM's steps unless that lowers the likelihood
+    /// With em or auto: extrapolate EM's steps near a maximum (auto does so after a race)
     #[arg(long)]
     pub(super) accelerate: bool,
 
