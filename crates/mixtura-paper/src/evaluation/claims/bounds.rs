@@ -69,10 +69,11 @@ fn theorems(evaluation: &Evaluation) -> Vec<Claim> {
             paper: paper.into(),
             here: format!("in {held} of {} of SEM", counted(rounds, "round")),
             verdict: if held as f64 >= confidence * rounds as f64 { Verdict::Holds } else { Verdict::Fails },
-            because:
-                "The paper's δ covers weights and means; here it also covers covariances, where the variance floor did \
-                      not change them."
-                    .into(),
+            because: format!(
+                "The paper's δ covers weights and means; here it also covers covariances that the variance floor did not \
+                 change.{}",
+                too_light(evaluation)
+            ),
         }
     });
     claims

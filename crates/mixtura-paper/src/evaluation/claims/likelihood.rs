@@ -53,10 +53,11 @@ fn coincide(evaluation: &Evaluation) -> Vec<Claim> {
         let near = outcomes.equal_within / 10.0;
         let n_near = gaps(set).filter(|gap| gap.abs() <= near).count();
         let climbing = set.summary.starts.iter().filter(|start| start.em_climbs > outcomes.equal_within).count();
-        let mut because = format!("Within a tenth of that: {n_near} runs.");
-        if climbing > 0 {
-            because += &format!(" EM itself was still climbing after 50 rounds from {}.", counted(climbing, "start"));
-        }
+        let still = match climbing {
+            0 => String::new(),
+            n => format!(" EM itself was still climbing after 50 rounds from {}.", counted(n, "start")),
+        };
+        let because = format!("Within a tenth of that: {n_near} runs.{still}");
         Claim {
             claim: claim.into(),
             about: set.set.title.into(),
