@@ -2,9 +2,8 @@
 
 use mixtura_report::{Axis, Block, Choice, Figure, Mark, Section, Series, Table};
 
-use super::{BOUND, PAPER, SEM, Scene, TYPICAL, by_start, percent};
+use super::{BOUND, PAPER, SEM, Scene, TYPICAL, by_start, percent, two_digits};
 use crate::comparison::{BoundRound, Held, StartBounds};
-use crate::quantiles::short;
 
 /// Maximum number of components with separate figures.
 const MOST_COMPONENTS: usize = 12;
@@ -125,7 +124,7 @@ pub(crate) fn bound_figure(scene: &Scene<'_>, start: usize, rounds: &[BoundRound
         line("actual distance", SEM, "is", &|round, k| round.difference[k].mean),
     ];
     if let (Some(level), None) = (levels.bound, component) {
-        let text = format!("paper: bound at most {} Γ_μ", short(level / summary.gamma_mean));
+        let text = format!("paper: bound at most {} Γ_μ", two_digits(level / summary.gamma_mean));
         series.push(Series::new("the paper's largest bound", PAPER, vec![Mark::level(&text, level)]).dash_dotted());
     }
     let which = component.map_or("largest".into(), |k| format!("component-{k}"));

@@ -2,10 +2,9 @@
 
 use mixtura_report::{Axis, Block, Choice, Figure, Mark, Section, Series, Table};
 
-use super::{Levels, PAPER, Scene, by_start, digits, numbers, percent};
+use super::{Levels, PAPER, Scene, by_start, digits, numbers, percent, two_digits};
 use crate::Quantiles;
 use crate::comparison::Differences;
-use crate::quantiles::short;
 
 /// A value of the paper is drawn as a line unless it would push the curves into less than this share of the figure.
 const LEAST_SHARE: f64 = 0.2;
@@ -62,8 +61,8 @@ pub(crate) fn differences(scene: &Scene<'_>) -> Section {
 /// What the colours of a figure with this many components mean, if they need a word.
 pub(crate) fn grey_words(n_components: usize) -> &'static str {
     if n_components > MOST_COLOURED {
-        "In each figure, the three components with the largest difference have colours; of the others, only the medians \
-         are drawn, in grey."
+        "In each figure, the three components with the largest difference (upper quartile) have colours; of the others, \
+         only the medians are drawn, in grey."
     } else {
         ""
     }
@@ -158,7 +157,7 @@ impl Part<'_> {
         let highest = self.rounds().iter().flatten().map(|five| five.upper_quartile).fold(0.0, f64::max);
         let mut beyond = None;
         if let Some(level) = *level {
-            let value = format!("at most {}{sign}", short(level / gamma));
+            let value = format!("at most {}{sign}", two_digits(level / gamma));
             if highest >= LEAST_SHARE * level {
                 let mark = Mark::level(&format!("paper: {value}"), level);
                 drawn.push(Series::new("the paper's largest", PAPER, vec![mark]).dash_dotted());
@@ -203,10 +202,11 @@ impl Part<'_> {
     }
 }
 
-/// The components whose largest median difference is largest, in the order of their numbers.
+/// The components that reach the highest upper quartiles, in the order of their numbers: nothing that is drawn in grey
+/// would reach higher with its band.
 fn largest_components(rounds: &[Vec<Quantiles>]) -> Vec<usize> {
     let n_components = rounds.first().map_or(0, Vec::len);
-    let largest = |k: usize| rounds.iter().map(|round| round[k].median).fold(0.0, f64::max);
+    let largest = |k: usize| rounds.iter().map(|round| round[k].upper_quartile).fold(0.0, f64::max);
     let mut order: Vec<usize> = (0..n_components).collect();
     order.sort_by(|&a, &b| largest(b).total_cmp(&largest(a)));
     order.truncate(MOST_COLOURED);

@@ -2,7 +2,7 @@
 
 use mixtura_report::{Axis, Block, Figure, Mark, Section, Series, Table};
 
-use super::{EM, SEM, Scene, by_start, numbers, ribbon, tolerance};
+use super::{EM, SEM, Scene, by_start, numbers, ribbon, two_digits};
 use crate::Quantiles;
 use crate::comparison::{StartDigest, StartSummary};
 
@@ -60,7 +60,7 @@ fn last_models(scene: &Scene<'_>) -> Table {
         caption: format!(
             "Log-likelihood of the last models of EM and SEM, nats per row, as the paper compares them. Equal means within \
              {} nats per row. Of all {} runs of SEM, {} ended better, {} equal, {} worse.",
-            tolerance(outcomes.equal_within),
+            two_digits(outcomes.equal_within),
             runs.total(),
             runs.better,
             runs.equal,

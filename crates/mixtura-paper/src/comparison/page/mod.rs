@@ -22,7 +22,7 @@ pub(crate) const EM: usize = 1;
 const SEM: usize = 0;
 const BOUND: usize = 6;
 const TYPICAL: usize = 2;
-const PAPER: usize = 3;
+pub(crate) const PAPER: usize = 3;
 /// Units of differences if columns were scaled.
 pub(crate) const SCALED: &str = "units of the scaled columns";
 
@@ -161,8 +161,8 @@ pub(crate) fn in_words(counts: &Counts) -> String {
     occurred.map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// A tolerance with at most two digits.
-pub(crate) fn tolerance(x: f64) -> String {
+/// A number with at most two digits, and without zeros at its end: 0.0055, 0.001.
+pub(crate) fn two_digits(x: f64) -> String {
     let text = short(x);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
@@ -247,7 +247,7 @@ fn how(comparison: &Comparison) -> Section {
             row("runs compared with the bounds", plan.bound_runs.to_string()),
             row("rounds per run", plan.rounds.to_string()),
             row("variance floor (relative to the squared column scale)", format!("{:e}", plan.regularization)),
-            row("likelihoods count as equal within, nats per row", tolerance(plan.equal_within)),
+            row("likelihoods count as equal within, nats per row", two_digits(plan.equal_within)),
             row("seed of the runs", plan.seed.to_string()),
         ],
         ..Table::default()
@@ -284,6 +284,6 @@ mod tests {
 
     #[test]
     fn tolerances_had_sixteen_digits() {
-        assert_eq!([0.005_519_274_376_417_233_5, 0.001, 0.25, 10.0].map(tolerance), ["0.0055", "0.001", "0.25", "10"]);
+        assert_eq!([0.005_519_274_376_417_233_5, 0.001, 0.25, 10.0].map(two_digits), ["0.0055", "0.001", "0.25", "10"]);
     }
 }

@@ -2,10 +2,8 @@
 
 use mixtura_report::{Axis, Block, Figure, Mark, Section, Series, Table};
 
+use crate::comparison::page::PAPER;
 use crate::evaluation::{Speedup, SpeedupPlan};
-
-/// Colour of the paper's count.
-const PAPER: usize = 6;
 
 pub(super) fn section(speedups: &[Speedup]) -> Section {
     let blocks = vec![Block::Figure(figure(speedups)), Block::Table(table(speedups))];
