@@ -52,12 +52,16 @@ fn page() -> Page {
         subtitle: "Every kind of figure, table and choice that a report can have".into(),
         verdict: "Everything is readable, in light and dark, on desktops and phones.".into(),
         findings: vec![
-            Finding { value: "2.1×".into(), label: "speedup".into(), tone: Tone::Good },
-            Finding { value: "3 of 30".into(), label: "starts ended worse".into(), tone: Tone::Caution },
+            finding("Artificial, balanced", "2.1×", "speedup", Tone::Good),
+            finding("Forest cover types", "3 of 30", "starts ended worse", Tone::Caution),
+            finding("", "99 %", "of the bounds held", Tone::Neutral),
         ],
         sections: vec![
             by_set("Sheets", |scale| {
-                vec![Block::Sheet(likelihood_sheet(scale)), Block::Sheet(projection_sheet(scale))]
+                let column = |name: &str| Sheet { name: name.into(), columns: 1, ..projection_sheet(scale) };
+                let row = Sheet { name: "row".into(), in_one_row: true, ..likelihood_sheet(scale) };
+                let sheets = [likelihood_sheet(scale), projection_sheet(scale), column("left"), column("right"), row];
+                sheets.into_iter().map(Block::Sheet).collect()
             }),
             by_set("Figures", |scale| {
                 vec![
@@ -71,6 +75,10 @@ fn page() -> Page {
         ],
         footer: "Written by the gallery example.".into(),
     }
+}
+
+fn finding(name: &str, value: &str, label: &str, tone: Tone) -> Finding {
+    Finding { name: name.into(), value: value.into(), label: label.into(), tone }
 }
 
 fn rounds() -> Vec<f64> {
@@ -98,8 +106,8 @@ fn likelihoods(name: &str, scale: f64) -> Figure {
         Axis::linear("round").rounds(),
         Axis::linear("negative log-likelihood, nats per row"),
         vec![
-            Series::new("SEM, median and extremes of 100 runs", 1, ribbon(&values, 0.003)),
-            Series::new("EM", 0, vec![Mark::line("value", rounds(), values)]),
+            Series::new("SEM, median and extremes of 100 runs", 0, ribbon(&values, 0.003)),
+            Series::new("EM", 1, vec![Mark::line("value", rounds(), values)]),
         ],
     )
 }
@@ -110,11 +118,9 @@ fn differences(name: &str, scale: f64) -> Figure {
         Series::new(&format!("component {}", k + 1), k, ribbon(&values, 0.2))
     };
     let mut all: Vec<Series> = (0..5).map(series).collect();
-    all.push(Series::new(
-        "paper",
-        6,
-        vec![Mark::level("the paper's value", 0.31 * scale), Mark::level("1 % of Γ", 0.3 * scale)],
-    ));
+    let levels = vec![Mark::level("the paper's value", 0.31 * scale), Mark::level_from_left("1 % of Γ_μ", 0.3 * scale)];
+    all.push(Series::new("paper", 6, levels).dash_dotted());
+    all.push(Series::new("a tenth of the first", 6, ribbon(&decreasing(0.01 * scale, 0.05, 0.0), 0.0)).thin());
     Figure::new(
         name,
         "|μ EM − μ SEM| by component, start 3, median and extremes of 100 runs",
@@ -133,7 +139,7 @@ fn bounds(name: &str, scale: f64) -> Figure {
         "Distance of the means after one update",
         Axis::linear("round").rounds(),
         Axis::log("Euclidean distance, data units").also("per cent of Γ", 12.0),
-        vec![line("bound", 5, 10.0).dashed(), line("typical", 6, 1.0).dashed(), line("actual", 1, 0.8)],
+        vec![line("bound", 5, 10.0).dashed(), line("typical", 6, 1.0).dotted(), line("actual", 1, 0.8)],
     )
 }
 
@@ -181,6 +187,7 @@ fn likelihood_sheet(scale: f64) -> Sheet {
                   coincide."
                 .into(),
         columns: 2,
+        in_one_row: false,
         panels: (0..4).map(panel).collect(),
     }
 }
@@ -191,6 +198,7 @@ fn projection_sheet(scale: f64) -> Sheet {
         title: "Data, differences and bounds".into(),
         caption: "Panels with different legends.".into(),
         columns: 3,
+        in_one_row: false,
         panels: vec![
             ("data".into(), projection("panel", scale)),
             ("differences of the means".into(), differences("panel", scale)),

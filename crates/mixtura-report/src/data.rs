@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Scale;
-use crate::figure::{Axis, Figure, Mark, Series};
+use crate::figure::{Axis, End, Figure, Mark, Series};
 use crate::view::View;
 
 impl Figure {
@@ -52,7 +52,7 @@ fn mark(mark: &Mark) -> Option<Value> {
 fn note(mark: &Mark) -> Option<Value> {
     match mark {
         Mark::Text { x, y, text } => Some(json!({"x": value(*x), "y": value(*y), "text": text})),
-        Mark::Level { label, y } => Some(json!({"level": value(*y), "text": label})),
+        Mark::Level { label, y, end } => Some(json!({"level": value(*y), "text": label, "left": *end == End::Left})),
         Mark::Line { .. } | Mark::Band { .. } | Mark::Points { .. } | Mark::Area { .. } => None,
     }
 }

@@ -95,28 +95,36 @@ function enliven(figure) {
     y.secondLabel.forEach((line, i) => label(upright(width - 6 - LINE * (y.secondLabel.length - 1 - i)), line));
   }
 
-  // Texts and levels keep their size; labels of levels are where there is room, as in notes.rs.
+  // Texts and levels keep their size and are where there is room, as in notes.rs.
   function drawNotes() {
     const taken = [], right = frame.left + frame.width;
+    const isTaken = a => taken.some(b => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom);
     data.series.forEach((series, number) => {
       notes[number].replaceChildren();
       for (const note of series.notes) {
         const text = (anchor, x, y) => add(notes[number], "text", { class: "note", "text-anchor": anchor, x, y }, note.text);
         if (note.level === undefined) {
           const [x, y] = [toX(place(data.x, note.x)), toY(place(data.y, note.y))];
-          if (Number.isFinite(x + y)) text("middle", x, y + 4);
+          if (!Number.isFinite(x + y)) continue;
+          const long = 12 * extent(note.text);
+          const places = STEPS.map(([i, j]) => {
+            const [left, top] = [x + i * (long + 4) - long / 2 - 2, y + j * 12 - 6];
+            return { x: x + i * (long + 4), y: y + j * 12, left, top, right: left + long + 4, bottom: top + 11 };
+          });
+          const found = places.find(place => !isTaken(place)) ?? places[0];
+          taken.push(found);
+          text("middle", found.x, found.y + 4);
           continue;
         }
         const y = toY(place(data.y, note.level));
         if (!Number.isFinite(y)) continue;
         add(notes[number], "path", { class: "line level", d: `M${frame.left} ${y}H${right}` });
         const long = 12 * extent(note.text);
-        const places = [[false, y - 5], [false, y + 14], [true, y - 5], [true, y + 14]].map(([isLeft, baseline]) => {
+        const places = [[note.left, y - 5], [note.left, y + 14], [!note.left, y - 5], [!note.left, y + 14]].map(([isLeft, baseline]) => {
           const left = isLeft ? frame.left + 5 : right - 5 - long;
           return { isLeft, baseline, left, right: left + long, top: baseline - 10, bottom: baseline + 3 };
         });
-        const isFree = a => a.top >= frame.top && a.bottom <= frame.top + frame.height
-          && !taken.some(b => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom);
+        const isFree = a => a.top >= frame.top && a.bottom <= frame.top + frame.height && !isTaken(a);
         const found = places.find(isFree) ?? places[0];
         taken.push(found);
         text(found.isLeft ? "start" : "end", found.isLeft ? frame.left + 5 : right - 5, found.baseline);
@@ -146,7 +154,7 @@ function enliven(figure) {
     if (nearest === null || nearest.x === null) return leave();
     const x = toX(place(data.x, nearest.x));
     set(guide, { d: `M${x} ${frame.top}v${frame.height}`, visibility: "visible" });
-    tip.replaceChildren(element("b", `${data.x.label} ${written(nearest.x)}`));
+    tip.replaceChildren(element("b", plain(`${data.x.label} ${written(nearest.x)}`)));
     const lines = shown.flatMap(series => {
       const parts = series.marks.map(mark => {
         const i = mark.x.indexOf(nearest.x);
@@ -163,7 +171,7 @@ function enliven(figure) {
       const path = groups[series.number].querySelector(".line, path") ?? notes[series.number].querySelector(".line");
       const style = getComputedStyle(path);
       dot.style.background = style.stroke;
-      line.append(dot, data.series.length > 1 ? `${series.name}: ${text}` : text);
+      line.append(dot, plain(data.series.length > 1 ? `${series.name}: ${text}` : text));
       tip.append(line);
     }
     tip.hidden = false;
@@ -238,6 +246,9 @@ function enliven(figure) {
   refresh();
   new ResizeObserver(refresh).observe(plot);
 }
+
+// From where a short text belongs to where it may be instead, in multiples of its width and height, nearest first.
+const STEPS = [[0, 0], ...[1, 2, 3].flatMap(ring => [[0, -1], [0, 1], [-1, 0], [1, 0], [-1, -1], [1, -1], [-1, 1], [1, 1]].map(([i, j]) => [ring * i, ring * j]))];
 
 // Distance between the lines of a label, as in layout.rs.
 const LINE = 15.6;
@@ -328,6 +339,9 @@ function typeset(text) {
   };
   return [before, shifted({ dy: ".3em", "font-size": ".75em" }, below), shifted({ dy: "-.225em" }, ...typeset(after))];
 }
+
+// The same where nothing can be typeset.
+const plain = text => text.replaceAll(/([Α-ω])_([Α-ω])/gu, "$1$2");
 
 function element(name, text) {
   const node = document.createElement(name);

@@ -70,10 +70,26 @@ pub struct Series {
     pub name: String,
     /// Number of its colour; after eight, colours repeat with dashed lines.
     pub colour: usize,
-    /// Whether its lines are dashed, which marks theoretical values, or lines on top of others.
-    pub dashed: bool,
+    /// How its lines are drawn.
+    pub dash: Dash,
+    /// Whether its lines are thin, so that they stay behind those of others.
+    pub thin: bool,
     /// What is drawn, from back to front.
     pub marks: Vec<Mark>,
+}
+
+/// How the lines of a series are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dash {
+    /// Solid.
+    #[default]
+    Solid,
+    /// Dashed, which marks theoretical values, or lines on top of others.
+    Dashed,
+    /// Dotted.
+    Dotted,
+    /// Dashes and dots in turn.
+    DashDotted,
 }
 
 /// A part of a series. Values that are not finite leave a gap.
@@ -124,13 +140,24 @@ pub enum Mark {
         /// The text.
         text: String,
     },
-    /// A dashed line over the whole width, with its label at its right end.
+    /// A line over the whole width, dashed unless its series is drawn otherwise.
     Level {
         /// Its label.
         label: String,
         /// Its value, which is always inside the figure.
         y: f64,
+        /// The end of the line where the label is, if there is room.
+        end: End,
     },
+}
+
+/// An end of a horizontal line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The left one.
+    Left,
+    /// The right one.
+    Right,
 }
 
 impl Figure {
@@ -200,13 +227,31 @@ impl Scale {
 impl Series {
     /// A series with a name and a colour.
     pub fn new(name: &str, colour: usize, marks: Vec<Mark>) -> Self {
-        Self { name: name.into(), colour, dashed: false, marks }
+        Self { name: name.into(), colour, dash: Dash::Solid, thin: false, marks }
     }
 
     /// The same with dashed lines.
     #[must_use]
     pub fn dashed(self) -> Self {
-        Self { dashed: true, ..self }
+        Self { dash: Dash::Dashed, ..self }
+    }
+
+    /// The same with dotted lines.
+    #[must_use]
+    pub fn dotted(self) -> Self {
+        Self { dash: Dash::Dotted, ..self }
+    }
+
+    /// The same with lines of dashes and dots in turn.
+    #[must_use]
+    pub fn dash_dotted(self) -> Self {
+        Self { dash: Dash::DashDotted, ..self }
+    }
+
+    /// The same with thin lines.
+    #[must_use]
+    pub fn thin(self) -> Self {
+        Self { thin: true, ..self }
     }
 }
 
@@ -221,9 +266,14 @@ impl Mark {
         Self::Band { label: label.into(), x, low, high }
     }
 
-    /// A dashed line over the whole width, with its label at its right end.
+    /// A line over the whole width, with its label at its right end.
     pub fn level(label: &str, y: f64) -> Self {
-        Self::Level { label: label.into(), y }
+        Self::Level { label: label.into(), y, end: End::Right }
+    }
+
+    /// A line over the whole width, with its label at its left end.
+    pub fn level_from_left(label: &str, y: f64) -> Self {
+        Self::Level { label: label.into(), y, end: End::Left }
     }
 
     /// All positions and all values.

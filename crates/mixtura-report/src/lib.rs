@@ -38,7 +38,7 @@ mod typeset;
 mod view;
 
 pub use choice::Choice;
-pub use figure::{Axis, Figure, Mark, Scale, SecondAxis, Series, Shading};
+pub use figure::{Axis, Dash, End, Figure, Mark, Scale, SecondAxis, Series, Shading};
 pub use page::{Block, Finding, Page, Section, Tone, prefix_names};
 pub use sheet::Sheet;
 pub use table::{Table, Verdicts};

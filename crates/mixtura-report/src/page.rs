@@ -31,6 +31,8 @@ pub struct Page {
 /// A key figure and its meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
+    /// What it is about, on a line of its own; empty if there is nothing to tell apart.
+    pub name: String,
     /// The number, with its unit.
     pub value: String,
     /// Its meaning.
@@ -179,25 +181,37 @@ impl Tone {
 impl Finding {
     fn to_html(&self) -> String {
         let tone = self.tone.class();
+        let name = match self.name.as_str() {
+            "" => String::new(),
+            name => format!("<strong>{}</strong>", escaped(name)),
+        };
         let (value, label) = (escaped(&self.value), typeset::html(&self.label));
-        format!("<div class=\"finding {tone}\"><b>{value}</b><span>{label}</span></div>")
+        format!("<div class=\"finding {tone}\">{name}<b>{value}</b><span>{label}</span></div>")
     }
 }
 
 pub(crate) fn html_of(blocks: &[Block], counter: &mut Counter) -> String {
-    blocks
-        .iter()
-        .map(|block| match block {
-            Block::Text(text) => format!("<p>{}</p>", typeset::html(text)),
-            Block::Figure(figure) => figure_html(figure, counter),
-            Block::Table(table) => table.to_html(),
-            Block::Choice(choice) => choice.to_html(counter),
-            Block::Sheet(sheet) => {
-                counter.n_sheets += 1;
-                sheet.to_html(&format!("sheet-{}", counter.n_sheets))
-            }
-        })
-        .collect()
+    let are_sheets = |a: &Block, b: &Block| matches!((a, b), (Block::Sheet(_), Block::Sheet(_)));
+    // Sheets in sequence are beside each other if there is room.
+    let group = |group: &[Block]| {
+        let parts: String = group.iter().map(|block| block_html(block, counter)).collect();
+        let is_sheet = matches!(group, [Block::Sheet(_), ..]);
+        if is_sheet { format!("<div class=\"sheets\">{parts}</div>") } else { parts }
+    };
+    blocks.chunk_by(are_sheets).map(group).collect()
+}
+
+fn block_html(block: &Block, counter: &mut Counter) -> String {
+    match block {
+        Block::Text(text) => format!("<p>{}</p>", typeset::html(text)),
+        Block::Figure(figure) => figure_html(figure, counter),
+        Block::Table(table) => table.to_html(),
+        Block::Choice(choice) => choice.to_html(counter),
+        Block::Sheet(sheet) => {
+            counter.n_sheets += 1;
+            sheet.to_html(&format!("sheet-{}", counter.n_sheets))
+        }
+    }
 }
 
 fn figure_html(figure: &Figure, counter: &mut Counter) -> String {
@@ -253,7 +267,12 @@ mod tests {
         };
         let page = Page {
             title: "T".into(),
-            findings: vec![Finding { value: "2×".into(), label: "faster".into(), tone: Tone::Good }],
+            findings: vec![Finding {
+                name: "EM & SEM".into(),
+                value: "2×".into(),
+                label: "faster".into(),
+                tone: Tone::Good,
+            }],
             sections: vec![Section {
                 heading: "S".into(),
                 blocks: vec![Block::Choice(choice), figure("c"), Block::Table(table)],
@@ -267,6 +286,7 @@ mod tests {
         assert!(
             html.contains("id=\"figure-3\"")
                 && html.contains("1 &lt; 2")
+                && html.contains("<strong>EM &amp; SEM</strong><b>2×</b>")
                 && html.contains("<div class=\"option\" hidden>")
         );
         // Only the page's own scripts: one per figure, and the main script.
@@ -289,6 +309,10 @@ mod tests {
         assert_eq!(page.sheets()[0].name, "big-s");
         assert_eq!(page.figures().iter().map(|figure| figure.name.as_str()).collect::<Vec<_>>(), ["big-a"]);
         let html = page.to_html();
-        assert!(html.contains("id=\"sheet-1\"") && html.contains("(a) one") && html.contains("id=\"sheet-1-1-clip\""));
+        assert!(
+            html.contains("id=\"sheet-1\"")
+                && html.contains("<p class=\"panel-heading\">one</p>")
+                && html.contains("id=\"sheet-1-1-clip\"")
+        );
     }
 }

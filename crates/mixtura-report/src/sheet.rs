@@ -10,8 +10,9 @@ use crate::style::{Look, PANEL, PRINT, classes};
 use crate::svg::{COLUMN, Size, document, heading, text_lines};
 use crate::typeset;
 
-/// Width of a panel on the screen, in pixels.
+/// Width of a panel on the screen, in pixels, and of one that shares its row with all others.
 const PANEL_WIDTH: f64 = 460.0;
+const ROW_PANEL_WIDTH: f64 = 350.0;
 /// Width of two columns in print with the space between them, in millimetres.
 const TWO_COLUMNS: f64 = 174.0;
 /// Sizes of the title and the caption on the screen.
@@ -29,6 +30,8 @@ pub struct Sheet {
     pub caption: String,
     /// Number of panels side by side.
     pub columns: usize,
+    /// Whether a page shows all panels side by side on screens that are wide enough.
+    pub in_one_row: bool,
     /// Headings and figures of the panels, row by row. The figures' own titles are not shown.
     pub panels: Vec<(String, Figure)>,
 }
@@ -63,11 +66,18 @@ impl Sheet {
         document(&panels, &self.title, PRINT, (width, height), Size::Millimetres(millimetres))
     }
 
-    /// The sheet as part of a page: its panels are beside each other if there is room.
+    /// The sheet as part of a page: its panels are beside each other if there is room, and a sheet of one column of
+    /// panels beside the next sheet.
     pub(crate) fn to_html(&self, id: &str) -> String {
         let shared = self.shared_legend();
+        let row = Self { columns: self.panels.len(), ..self.clone() };
+        let (arranged, panel_width, class) = match (self.in_one_row, self.n_columns()) {
+            (true, _) => (&row, ROW_PANEL_WIDTH, "sheet whole row"),
+            (false, 1) => (self, PANEL_WIDTH, "sheet"),
+            (false, _) => (self, PANEL_WIDTH, "sheet whole"),
+        };
         let mut panels = String::new();
-        for (number, panel) in self.panels(PANEL, PANEL_WIDTH).iter().flatten().enumerate() {
+        for (number, panel) in arranged.panels(PANEL, panel_width).iter().flatten().enumerate() {
             let legend = if shared.is_some() { String::new() } else { legend_html(panel.figure) };
             write!(
                 panels,
@@ -78,9 +88,9 @@ impl Sheet {
             .expect("invariant: writing to a string cannot fail");
         }
         format!(
-            "<figure class=\"sheet\" id=\"{id}\" style=\"--columns:{}\"><figcaption>{}</figcaption>{}\
+            "<figure class=\"{class}\" id=\"{id}\" style=\"--columns:{}\"><figcaption>{}</figcaption>{}\
              <div class=\"panels\">{panels}</div><p class=\"caption\">{}</p></figure>",
-            self.n_columns(),
+            arranged.n_columns(),
             typeset::html(&self.title),
             shared.map_or_else(String::new, legend_html),
             typeset::html(&self.caption)
@@ -112,7 +122,11 @@ impl Sheet {
                 let (left, right) = sides[column];
                 let least = Least { margins: Margins { left, right, top, bottom }, height };
                 let layout = Layout::of(figure, look, width, least);
-                Panel { heading: format!("({}) {heading}", letter(number)), figure, layout }
+                let heading = match self.panels.len() {
+                    1 => heading.clone(),
+                    _ => format!("({}) {heading}", letter(number)),
+                };
+                Panel { heading, figure, layout }
             };
             (0..row.len()).map(panel).collect()
         };
@@ -218,8 +232,25 @@ mod tests {
             title: "the title".into(),
             caption: "the caption".into(),
             columns,
+            in_one_row: false,
             panels: (0..n_panels).map(panel).collect(),
         }
+    }
+
+    #[test]
+    fn a_single_panel_was_called_a() {
+        let svg = sheet(1, 1).to_svg();
+        assert!(svg.contains(">panel 0<") && !svg.contains("(a)"));
+    }
+
+    #[test]
+    fn a_page_has_sheets_beside_each_other_and_panels_in_one_row() {
+        let html = |sheet: Sheet| sheet.to_html("s");
+        assert!(html(sheet(1, 3)).contains("class=\"sheet\" id=\"s\" style=\"--columns:1\""));
+        assert!(html(sheet(2, 4)).contains("class=\"sheet whole\" id=\"s\" style=\"--columns:2\""));
+        let row = html(Sheet { in_one_row: true, ..sheet(2, 4) });
+        assert!(row.contains("class=\"sheet whole row\" id=\"s\" style=\"--columns:4\""));
+        assert_eq!(row.matches("viewBox=\"0 0 350.0 ").count(), 4);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::figure::{Mark, Series};
+use crate::figure::{Dash, Mark, Series};
 
 /// Number of colours before they repeat.
 pub(crate) const COLOURS: usize = 8;
@@ -63,9 +63,13 @@ impl Look {
             style,
             ".title{{font-size:{title}px}}.legend,.label,.caption{{font-size:{label}px}}.tick,.note{{font-size:{tick}px}}\
              .note{{stroke-width:{halo}}}.grid,.axis{{stroke-width:{rule}}}.line{{stroke-width:{line}}}\
-             .halo{{stroke-width:{halo_line}}}.under .line{{stroke-width:{wide}}}\
+             .halo{{stroke-width:{halo_line}}}.under .line{{stroke-width:{wide}}}.thin .line{{stroke-width:{thin}}}\
              .dots{{stroke-width:{dot}}}.area{{stroke-width:{area}}}.dashed .line,.level{{stroke-dasharray:{dash} {gap}}}\
+             .dotted .line{{stroke-dasharray:{line} {short}}}\
+             .dash-dotted .line{{stroke-dasharray:{dash} {short} {line} {short}}}\
              .again .line{{stroke-dasharray:{line} {gap}}}",
+            thin = 0.65 * line,
+            short = tick / 4.0,
             halo = 0.25 * tick,
             rule = tick / 12.0,
             area = line / 1.5,
@@ -91,22 +95,31 @@ pub(crate) fn classes(series: &[Series]) -> Vec<String> {
     };
     let class = |(number, series): (usize, &Series)| {
         let again = if series.colour >= COLOURS { " again" } else { "" };
-        let dashed = if series.dashed { " dashed" } else { "" };
+        let dash = match series.dash {
+            Dash::Solid => "",
+            Dash::Dashed => " dashed",
+            Dash::Dotted => " dotted",
+            Dash::DashDotted => " dash-dotted",
+        };
+        let thin = if series.thin { " thin" } else { "" };
         let under = if lower == Some(number) { " under" } else { "" };
-        format!("series c{}{again}{dashed}{under}", series.colour % COLOURS)
+        format!("series c{}{again}{dash}{thin}{under}", series.colour % COLOURS)
     };
     series.iter().enumerate().map(class).collect()
 }
 
-/// Whether the lines of a series have a halo in the colour of the paper: if there are lines below them.
+/// Whether the lines of a series have a halo in the colour of the paper: those above the lines of one other series.
+/// Halos would cut a band of their own, and the bands and lines of several others.
 pub(crate) fn has_halo(series: &[Series], number: usize) -> bool {
-    solid_lines(series).iter().skip(1).any(|&line| line == number)
+    let has_band = || series[number].marks.iter().any(|mark| matches!(mark, Mark::Band { .. }));
+    matches!(solid_lines(series)[..], [_, upper] if upper == number) && !has_band()
 }
 
-/// The numbers of the series with lines that are not dashed.
+/// The numbers of the series with solid lines.
 fn solid_lines(series: &[Series]) -> Vec<usize> {
-    let is_solid =
-        |series: &Series| !series.dashed && series.marks.iter().any(|mark| matches!(mark, Mark::Line { .. }));
+    let is_solid = |series: &Series| {
+        series.dash == Dash::Solid && series.marks.iter().any(|mark| matches!(mark, Mark::Line { .. }))
+    };
     (0..series.len()).filter(|&number| is_solid(&series[number])).collect()
 }
 
@@ -126,8 +139,18 @@ mod tests {
         assert_eq!(classes(&lines(9))[8], "series c0 again");
         let mut two = lines(2);
         assert_eq!([0, 1].map(|number| has_halo(&two, number)), [false, true]);
-        two[1].dashed = true;
+        two[1].dash = Dash::Dashed;
         assert_eq!([0, 1].map(|number| has_halo(&two, number)), [false, false]);
+        assert_eq!(classes(&two)[1], "series c1 dashed");
+    }
+
+    #[test]
+    fn halos_cut_bands_into_beads() {
+        let three = lines(3);
+        assert_eq!([0, 1, 2].map(|number| has_halo(&three, number)), [false; 3]);
+        let mut two = lines(2);
+        two[1].marks.push(Mark::band("quartiles", vec![0.0, 1.0], vec![0.5, 0.5], vec![1.5, 1.5]));
+        assert!(!has_halo(&two, 1));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Tables of a page; on phones, each row becomes a card.
 
-use crate::escaped;
 use crate::page::Tone;
 use crate::typeset;
 
@@ -43,7 +42,7 @@ impl Table {
             format!("<tr>{}</tr>", cells.collect::<String>())
         };
         let rows: String = self.rows.iter().enumerate().map(row).collect();
-        let (caption, label) = (typeset::html(&self.caption), escaped(&self.caption));
+        let (caption, label) = (typeset::html(&self.caption), typeset::plain(&self.caption));
         format!(
             "<p class=\"caption\">{caption}</p><div class=\"table\"><table aria-label=\"{label}\"><thead><tr>{heading}</tr></thead>\
              <tbody>{rows}</tbody></table></div>"
@@ -58,7 +57,7 @@ impl Table {
     }
 
     fn cell(&self, row: usize, column: usize, cell: &str) -> String {
-        let label = self.heading.get(column).map_or_else(String::new, |label| escaped(label));
+        let label = self.heading.get(column).map_or_else(String::new, |label| typeset::plain(label));
         let text = typeset::html(&with_minus(cell));
         let verdicts = self.verdicts.as_ref().filter(|verdicts| verdicts.column == column);
         let tone = verdicts.and_then(|verdicts| verdicts.tones.get(row));
@@ -113,5 +112,12 @@ mod tests {
         assert_eq!(html.matches("data-label=\"claim\"").count(), 4);
         assert_eq!(html.matches("data-label=\"holds &lt; here\"").count(), 4);
         assert!(html.contains("−1.5"));
+    }
+
+    #[test]
+    fn labels_on_phones_had_an_underscore() {
+        let heading = vec!["start".into(), "largest bound, of Γ_μ".into()];
+        let html = Table { heading, rows: vec![vec!["1".into(), "2 %".into()]], ..Table::default() }.to_html();
+        assert!(html.contains("data-label=\"largest bound, of Γμ\"") && html.contains("Γ<sub>μ</sub>"), "{html}");
     }
 }

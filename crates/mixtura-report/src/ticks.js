@@ -41,7 +41,7 @@ function logarithmic(from, to, n) {
     if (((exponent % every) + every) % every !== 0) continue;
     for (const mantissa of mantissas) {
       const at = Math.log10(mantissa) + exponent;
-      const label = Math.abs(exponent) <= 3 ? (mantissa * 10 ** exponent).toFixed(Math.max(0, -exponent)) : `${mantissa}e${exponent}`;
+      const label = Math.abs(exponent) <= 4 ? (mantissa * 10 ** exponent).toFixed(Math.max(0, -exponent)) : `${mantissa}e${exponent}`;
       if (at >= from && at <= to) found.push({ place: at, label: label.replaceAll("-", "−") });
     }
   }

@@ -108,7 +108,7 @@ fn logarithmic(from: f64, to: f64, n: usize) -> Vec<Tick> {
     let decades = to - from;
     let label = |mantissa: i32, exponent: i32| {
         let value = f64::from(mantissa) * 10f64.powi(exponent);
-        let text = if (-3..=3).contains(&exponent) {
+        let text = if (-4..=4).contains(&exponent) {
             let decimals = usize::try_from(-exponent).unwrap_or(0);
             format!("{value:.decimals$}")
         } else {
@@ -158,7 +158,7 @@ mod tests {
             ["−28.19160", "−28.19158", "−28.19156", "−28.19154", "−28.19152"]
         );
         assert_eq!(labels(&linear, 0.0, 4.5e-9), ["0", "1e−9", "2e−9", "3e−9", "4e−9"]);
-        assert_eq!(labels(&log, -5.0, 1.0), ["1e−5", "1e−4", "0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!(labels(&log, -5.0, 1.0), ["1e−5", "0.0001", "0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(labels(&log, -1.0, 0.35), ["0.1", "0.2", "0.5", "1", "2"]);
         assert_eq!(labels(&log, 0.05, 0.25), ["1.2", "1.4", "1.6"]);
     }

@@ -27,6 +27,11 @@ pub(crate) fn svg(text: &str) -> String {
     drawn + &ends
 }
 
+/// A text for attributes of HTML, which are shown as they are: `Γμ`.
+pub(crate) fn plain(text: &str) -> String {
+    with_subscripts(text, |letter, below| format!("{letter}{below}"))
+}
+
 /// The escaped text, with each letter before a mark and the letter after it replaced.
 fn with_subscripts(text: &str, subscript: impl Fn(char, char) -> String) -> String {
     let letters: Vec<char> = text.chars().collect();
@@ -59,6 +64,7 @@ mod tests {
     #[test]
     fn subscripts_were_shown_with_an_underscore() {
         assert_eq!(html("0.5 % of Γ_μ, a_b < c"), "0.5 % of Γ<sub>μ</sub>, a_b &lt; c");
+        assert_eq!(plain("0.5 % of Γ_μ, a_b < c"), "0.5 % of Γμ, a_b &lt; c");
         let drawn = svg("% of Γ_Σ & more");
         assert!(drawn.starts_with("% of Γ<tspan dy") && drawn.contains(">Σ</tspan>"), "{drawn}");
         assert!(drawn.ends_with(">Σ</tspan><tspan dy=\"-.225em\"> &amp; more</tspan>"), "{drawn}");

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::page::SCALED;
 use super::{Comparison, Files, PageSettings, Summary, page};
 
 /// A comparison with everything needed to publish it.
@@ -51,7 +52,7 @@ impl Publication<'_> {
             title: "EM and stochastic EM".into(),
             data: format!("{}: {n_rows} rows × {n_columns} columns, {} components", self.data, plan.n_components),
             name: self.data.clone(),
-            units: if self.normalized { "units of the scaled columns".into() } else { "data units".into() },
+            units: if self.normalized { SCALED.into() } else { "data units".into() },
             footer: format!("mixtura {}\ncommand: {}", env!("CARGO_PKG_VERSION"), self.command),
         };
         let page = page(self.comparison, self.summary, &settings);

@@ -1,6 +1,7 @@
 //! Says in a few sentences how EM and SEM compare: likelihoods, models, convergence, speed.
 
 use super::Summary;
+use super::page::two_digits;
 use super::summary::{Outcomes, StartSummary};
 
 /// Matched means that differ by more than this share of Γ_μ belong to different models.
@@ -22,7 +23,7 @@ pub(super) fn sentence(summary: &Summary, n_rounds: u64) -> String {
 }
 
 fn likelihoods(outcomes: &Outcomes, starts: &[StartSummary]) -> String {
-    let (counts, runs, within) = (outcomes.starts, outcomes.runs, outcomes.equal_within);
+    let (counts, runs, within) = (outcomes.starts, outcomes.runs, two_digits(outcomes.equal_within));
     let n = counts.total();
     let all = match n {
         1 => "From the one start".into(),

@@ -4,6 +4,8 @@ use mixtura::random::{Address, Purpose};
 use mixtura::{Error, FullGaussian, Mixture, Rows, Source};
 use mixtura_report::{Axis, Figure, Mark, Series};
 
+use crate::comparison::page::EM;
+
 /// Maximum number of rows drawn.
 const MOST_POINTS: usize = 3000;
 /// Number of corners of an ellipse.
@@ -12,13 +14,18 @@ const CORNERS: usize = 72;
 /// The mixtures drawn in a projection.
 #[derive(Debug, Clone, Copy)]
 pub struct Ellipses<'a> {
-    /// Drawn as areas, the heavier the more opaque, with the numbers of their components.
+    /// Drawn as areas, the heavier the more opaque, with the numbers of their components; in the colour of EM unless
+    /// another one is outlined, which has that colour then.
     pub shaded: &'a Mixture<FullGaussian>,
     /// Its name in the legend.
     pub name: &'a str,
     /// Another one, drawn as outlines, with its name.
     pub outlined: Option<(&'a Mixture<FullGaussian>, &'a str)>,
 }
+
+/// Colours of rows and of a mixture that was not fitted.
+const ROWS: usize = 6;
+const TRUTH: usize = 2;
 
 /// Opacity of the lightest and of the heaviest component.
 const OPACITY: (f64, f64) = (0.05, 0.4);
@@ -47,9 +54,10 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, ellipses: Ellipses<'
         let [x, y] = project(shaded.components.mean(k));
         Mark::Text { x, y, text: k.to_string() }
     };
+    let colour = if outlined.is_some() { TRUTH } else { EM };
     let mut series = vec![
-        Series::new("rows", 6, vec![dots]),
-        Series::new(ellipses.name, 0, (0..shaded.n_components()).map(area).collect()),
+        Series::new("rows", ROWS, vec![dots]),
+        Series::new(ellipses.name, colour, (0..shaded.n_components()).map(area).collect()),
     ];
     if let Some((model, name)) = outlined {
         let closed = |k: usize| {
@@ -58,9 +66,9 @@ pub fn projection(name: &str, title: &str, rows: &Rows<'_>, ellipses: Ellipses<'
             y.push(y[0]);
             Mark::line("", x, y)
         };
-        series.push(Series::new(name, 1, (0..model.n_components()).map(closed).collect()).dashed());
+        series.push(Series::new(name, EM, (0..model.n_components()).map(closed).collect()).dashed());
     }
-    series.push(Series::new("component numbers", 0, (0..shaded.n_components()).map(number).collect()));
+    series.push(Series::new("component numbers", colour, (0..shaded.n_components()).map(number).collect()));
     let figure = Figure::new(
         name,
         title,

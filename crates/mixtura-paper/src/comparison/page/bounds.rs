@@ -2,12 +2,15 @@
 
 use mixtura_report::{Axis, Block, Choice, Figure, Mark, Section, Series, Table};
 
-use super::{BOUND, SEM, Scene, TYPICAL, by_start, percent};
+use super::{BOUND, PAPER, SEM, Scene, TYPICAL, by_start, percent, two_digits};
 use crate::comparison::{BoundRound, Held, StartBounds};
-use crate::quantiles::short;
 
 /// Maximum number of components with separate figures.
 const MOST_COMPONENTS: usize = 12;
+
+/// What figures of the largest bound leave out.
+pub(crate) const GAPS: &str = "The bound is not drawn in rounds in which that of any component is void. Typical: the \
+                               root mean square of the distance over draws.";
 
 pub(crate) fn bounds(scene: &Scene<'_>) -> Option<Section> {
     let found = scene.summary.bounds.as_ref()?;
@@ -16,7 +19,7 @@ pub(crate) fn bounds(scene: &Scene<'_>) -> Option<Section> {
          distance between the two means of a component, the paper's bound (Theorems 1 and 2; it holds for all components \
          simultaneously with probability {}) and the typical distance. Differences are nearly normal if the assignments \
          of many rows are uncertain. If those of few rows are, most differences are close to 0, and more of them are \
-         within one typical deviation.",
+         within one typical deviation. {GAPS}",
         found.confidence
     );
     let choice = by_start(scene.comparison, |number, start| {
@@ -38,12 +41,16 @@ pub(crate) fn bounds(scene: &Scene<'_>) -> Option<Section> {
     Some(Section { heading: "Single updates and theoretical bounds".into(), blocks })
 }
 
+/// A share as a percentage; a dash if it is one of nothing.
+fn share(n: u64, all: u64) -> String {
+    if all == 0 { "–".into() } else { format!("{:.2} %", 100.0 * n as f64 / all as f64) }
+}
+
 /// How many bounds held, by theorem.
 fn shares(scene: &Scene<'_>) -> Option<Table> {
     let found = scene.summary.bounds.as_ref()?;
     let row = |name: &str, held: Held| {
-        // Avoid dividing by zero if there are no statements.
-        let share = |n: u64| format!("{:.2} %", 100.0 * n as f64 / held.statements.max(1) as f64);
+        let share = |n: u64| share(n, held.statements);
         vec![
             name.to_string(),
             held.statements.to_string(),
@@ -102,7 +109,7 @@ pub(crate) fn bound_figure(scene: &Scene<'_>, start: usize, rounds: &[BoundRound
     let values = |of: &dyn Fn(&BoundRound, usize) -> f64| -> Vec<f64> {
         let at = |round: &BoundRound| match component {
             Some(k) => of(round, k),
-            None => (0..round.difference.len()).map(|k| of(round, k)).fold(f64::NAN, f64::max),
+            None => largest((0..round.difference.len()).map(|k| of(round, k))),
         };
         rounds.iter().map(at).collect()
     };
@@ -113,12 +120,12 @@ pub(crate) fn bound_figure(scene: &Scene<'_>, start: usize, rounds: &[BoundRound
     let bound = |round: &BoundRound, k: usize| round.mean_bound[k].filter(is_usable).unwrap_or(f64::NAN);
     let mut series = vec![
         line("theoretical bound", BOUND, "at most", &bound).dashed(),
-        line("typical distance", TYPICAL, "about", &|round, k| round.mean_typical[k]).dashed(),
+        line("typical distance", TYPICAL, "about", &|round, k| round.mean_typical[k]).dotted(),
         line("actual distance", SEM, "is", &|round, k| round.difference[k].mean),
     ];
     if let (Some(level), None) = (levels.bound, component) {
-        let text = format!("paper: bound at most {} Γ_μ", short(level / summary.gamma_mean));
-        series.push(Series::new("the paper's largest bound", 5, vec![Mark::level(&text, level)]).dashed());
+        let text = format!("paper: bound at most {} Γ_μ", two_digits(level / summary.gamma_mean));
+        series.push(Series::new("the paper's largest bound", PAPER, vec![Mark::level(&text, level)]).dash_dotted());
     }
     let which = component.map_or("largest".into(), |k| format!("component-{k}"));
     let of = component.map_or("largest over components".into(), |k| format!("component {k}"));
@@ -129,4 +136,30 @@ pub(crate) fn bound_figure(scene: &Scene<'_>, start: usize, rounds: &[BoundRound
         Axis::log(&format!("distance of means, {units}")).also("% of Γ_μ", 100.0 / summary.gamma_mean),
         series,
     )
+}
+
+/// The largest of some values; NaN if there are none or one of them is NaN, so that a void bound is not replaced by the
+/// largest of the others.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    let larger = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
+    values.reduce(larger).unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_bound_was_that_of_the_others_if_one_was_void() {
+        assert_eq!(largest([0.5, 2.0, 1.0].into_iter()), 2.0);
+        for void in [[f64::NAN, 2.0, 1.0], [1.0, f64::NAN, 2.0], [1.0, 2.0, f64::NAN]] {
+            assert!(largest(void.into_iter()).is_nan());
+        }
+        assert!(largest(std::iter::empty()).is_nan());
+    }
+
+    #[test]
+    fn no_statements_were_counted_as_none_that_held() {
+        assert_eq!((share(0, 0), share(0, 4), share(3, 4)), ("–".into(), "0.00 %".into(), "75.00 %".into()));
+    }
 }

@@ -2,7 +2,7 @@
 
 use mixtura_report::{Axis, Block, Figure, Mark, Section, Series, Table};
 
-use super::{EM, SEM, Scene, by_start, numbers, ribbon};
+use super::{EM, SEM, Scene, by_start, numbers, ribbon, two_digits};
 use crate::Quantiles;
 use crate::comparison::{StartDigest, StartSummary};
 
@@ -15,15 +15,20 @@ pub(crate) enum Sign {
     Negative,
 }
 
+/// What the figures of scaled data would leave open.
+const UNITS: &str = "Log-likelihoods are in the units of the data; differences of parameters are in those of the \
+                     comparison, whose columns are scaled to [0, 1].";
+
 pub(crate) fn likelihoods(scene: &Scene<'_>, sign: Sign) -> Section {
     let text = "Both algorithms start from the same model. The dark line is the median over SEM's runs; the bands show \
                 the quartiles and the minimum and maximum. Drag over a figure to zoom in; double-click to reset the \
                 zoom.";
     let choice = by_start(scene.comparison, |number, start| {
-        let mut blocks = vec![
-            Block::Figure(likelihood_figure(scene, number, start, sign)),
-            Block::Figure(gap_figure(scene, number, start)),
-        ];
+        let mut blocks = vec![Block::Figure(likelihood_figure(scene, number, start, sign))];
+        if scene.is_scaled() {
+            blocks.push(Block::Text(UNITS.into()));
+        }
+        blocks.push(Block::Figure(gap_figure(scene, number, start)));
         blocks.extend(lag_figure(scene, number, start).map(Block::Figure));
         blocks
     });
@@ -55,7 +60,7 @@ fn last_models(scene: &Scene<'_>) -> Table {
         caption: format!(
             "Log-likelihood of the last models of EM and SEM, nats per row, as the paper compares them. Equal means within \
              {} nats per row. Of all {} runs of SEM, {} ended better, {} equal, {} worse.",
-            outcomes.equal_within,
+            two_digits(outcomes.equal_within),
             runs.total(),
             runs.better,
             runs.equal,

@@ -5,22 +5,26 @@ mod differences;
 mod likelihoods;
 mod speed;
 
-use mixtura_report::{Block, Choice, Figure, Finding, Mark, Page, Section, Table, Tone};
+use mixtura_report::{Block, Choice, Finding, Mark, Page, Section, Table, Tone};
 
-pub(crate) use self::bounds::{bound_figure, bounds};
-pub(crate) use self::differences::{difference_figures, differences};
+pub(crate) use self::bounds::{GAPS, bound_figure, bounds};
+pub(crate) use self::differences::{Drawn, difference_figures, differences, grey_words};
 pub(crate) use self::likelihoods::{Sign, likelihood_figure, likelihoods};
 pub(crate) use self::speed::speed;
-use super::{Comparison, Outcomes, StartDigest, Summary};
+use super::{Comparison, Counts, Outcomes, StartDigest, Summary};
 use crate::Quantiles;
+use crate::quantiles::short;
 
 /// Maximum number of starts with separate figures.
 const MOST_STARTS: usize = 6;
-/// Colours of the two algorithms and of theoretical values.
-const EM: usize = 1;
+/// Colours of the two algorithms, of theoretical values and of those of the paper.
+pub(crate) const EM: usize = 1;
 const SEM: usize = 0;
 const BOUND: usize = 6;
 const TYPICAL: usize = 2;
+pub(crate) const PAPER: usize = 3;
+/// Units of differences if columns were scaled.
+pub(crate) const SCALED: &str = "units of the scaled columns";
 
 /// Texts of the report that do not follow from the comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,9 +72,20 @@ pub(crate) struct Levels {
 impl Scene<'_> {
     /// The end of a title: data, start and number of runs.
     fn place(&self, start: usize) -> String {
-        let runs = self.comparison.plan.runs;
-        let runs = if runs == 1 { "1 run".into() } else { format!("{runs} runs") };
-        format!("{}, start {}, {runs} of SEM", self.name, start + 1)
+        format!("{}, start {}, {} of SEM", self.name, start + 1, self.runs())
+    }
+
+    /// How many runs of SEM there are from each start.
+    pub(crate) fn runs(&self) -> String {
+        match self.comparison.plan.runs {
+            1 => "1 run".into(),
+            runs => format!("{runs} runs"),
+        }
+    }
+
+    /// Whether columns were scaled to [0, 1].
+    fn is_scaled(&self) -> bool {
+        self.units == SCALED
     }
 }
 
@@ -93,7 +108,8 @@ pub fn page(comparison: &Comparison, summary: &Summary, settings: &PageSettings)
 }
 
 fn findings(summary: &Summary) -> Vec<Finding> {
-    let finding = |value: String, label: &str, tone: Tone| Finding { value, label: label.into(), tone };
+    let finding =
+        |value: String, label: &str, tone: Tone| Finding { name: String::new(), value, label: label.into(), tone };
     let speedup = summary.time.speedup;
     let mut findings = vec![
         finding(format!("{speedup:.2}×"), "speedup per round: time of EM divided by time of SEM", good(speedup > 1.0)),
@@ -127,10 +143,28 @@ fn outcomes_finding(outcomes: &Outcomes) -> Finding {
         worse => format!("; {worse} of {} runs ended worse", runs.total()),
     };
     Finding {
-        value: format!("{} / {} / {}", starts.better, starts.equal, starts.worse),
-        label: format!("of {} starts: SEM's median run was better / equal / worse than EM{worse_runs}", starts.total()),
+        name: String::new(),
+        value: in_words(&starts),
+        label: format!("starts, by the last model of SEM's median run compared with EM's{worse_runs}"),
         tone: good(runs.worse == 0),
     }
+}
+
+/// "3 of 3 equal", or "2 of 3 equal, 1 better".
+pub(crate) fn in_words(counts: &Counts) -> String {
+    let all = [(counts.equal, "equal"), (counts.better, "better"), (counts.worse, "worse")];
+    let occurred = all.into_iter().filter(|(n, _)| *n > 0).enumerate();
+    let part = |(number, (n, word)): (usize, (usize, &str))| match number {
+        0 => format!("{n} of {} {word}", counts.total()),
+        _ => format!("{n} {word}"),
+    };
+    occurred.map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// A number with at most two digits, and without zeros at its end: 0.0055, 0.001.
+pub(crate) fn two_digits(x: f64) -> String {
+    let text = short(x);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
 /// Consecutive integers, as positions.
@@ -180,11 +214,6 @@ fn ribbon(x: &[f64], five: &[Quantiles]) -> Vec<Mark> {
     ]
 }
 
-/// Figures as blocks.
-fn shown_as(figures: Vec<Figure>) -> Vec<Block> {
-    figures.into_iter().map(Block::Figure).collect()
-}
-
 /// A share as a percentage, as in the terminal.
 fn percent(share: f64) -> String {
     format!("{:.4} %", 100.0 * share)
@@ -202,6 +231,9 @@ pub(crate) fn digits(x: f64) -> String {
     }
 }
 
+/// How components and starts are counted, said once on a page.
+pub(crate) const NUMBERS: &str = "Components are numbered from 0, as in the labels of predict, and starts from 1.";
+
 fn how(comparison: &Comparison) -> Section {
     let plan = &comparison.plan;
     let row = |name: &str, value: String| vec![name.to_string(), value];
@@ -215,18 +247,17 @@ fn how(comparison: &Comparison) -> Section {
             row("runs compared with the bounds", plan.bound_runs.to_string()),
             row("rounds per run", plan.rounds.to_string()),
             row("variance floor (relative to the squared column scale)", format!("{:e}", plan.regularization)),
-            row("likelihoods count as equal within, nats per row", plan.equal_within.to_string()),
+            row("likelihoods count as equal within, nats per row", two_digits(plan.equal_within)),
             row("seed of the runs", plan.seed.to_string()),
         ],
         ..Table::default()
     };
-    Section { heading: "Settings".into(), blocks: vec![Block::Table(table)] }
+    Section { heading: "Settings".into(), blocks: vec![Block::Table(table), Block::Text(NUMBERS.into())] }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::Counts;
 
     #[test]
     fn a_card_was_green_although_single_runs_ended_worse() {
@@ -241,5 +272,18 @@ mod tests {
         assert_eq!(card(0).tone, Tone::Good);
         assert_eq!(card(2).tone, Tone::Caution);
         assert!(card(2).label.ends_with("; 2 of 25 runs ended worse"), "{}", card(2).label);
+    }
+
+    #[test]
+    fn cards_counted_outcomes_without_words() {
+        let words = |better, equal, worse| in_words(&Counts { better, equal, worse });
+        assert_eq!(words(0, 3, 0), "3 of 3 equal");
+        assert_eq!(words(1, 2, 0), "2 of 3 equal, 1 better");
+        assert_eq!(words(4, 0, 1), "4 of 5 better, 1 worse");
+    }
+
+    #[test]
+    fn tolerances_had_sixteen_digits() {
+        assert_eq!([0.005_519_274_376_417_233_5, 0.001, 0.25, 10.0].map(two_digits), ["0.0055", "0.001", "0.25", "10"]);
     }
 }

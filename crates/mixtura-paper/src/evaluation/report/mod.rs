@@ -1,11 +1,16 @@
 //! The HTML report of the evaluation.
 
-use mixtura_report::{Axis, Block, Choice, Figure, Mark, Page, Section, Series, Table, Tone, Verdicts, prefix_names};
+mod speedups;
+mod verdict;
+
+use mixtura_report::{Block, Choice, Figure, Finding, Page, Section, Table, Tone, Verdicts, prefix_names};
 
 use super::sheets::sheets;
-use super::{Claim, DataSet, Origin, Scale, Specimen, SpecimenPlan, Speedup, SpeedupPlan, Verdict};
+use super::{Claim, DataSet, Origin, Scale, Specimen, SpecimenPlan, Speedup, Verdict};
 use crate::Quantiles;
-use crate::comparison::page::{Levels, Scene, Sign, bounds, differences, likelihoods, speed};
+use crate::comparison::page::{
+    Levels, NUMBERS, SCALED, Scene, Sign, bounds, differences, in_words, likelihoods, speed,
+};
 use crate::comparison::{Comparison, Summary};
 
 /// Everything that was evaluated.
@@ -47,7 +52,7 @@ impl Evaluated {
             name: set.title,
             units: match set.origin {
                 Origin::Artificial { .. } => "data units",
-                Origin::File { .. } => "units of the scaled columns",
+                Origin::File { .. } => SCALED,
             },
             levels: Levels {
                 weight: set.claims.weight,
@@ -62,7 +67,6 @@ impl Evaluated {
 /// The report of an evaluation; `footer` says how to repeat it.
 pub fn page(evaluation: &Evaluation, claims: &[Claim], footer: String) -> Page {
     let Evaluation { scale, sets, specimens, speedups, missing } = evaluation;
-    let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let mut sections = vec![Section {
         heading: format!("The paper's claims, {} run", scale.name()),
         blocks: std::iter::once(Block::Text(measures(*scale)))
@@ -85,26 +89,16 @@ pub fn page(evaluation: &Evaluation, claims: &[Claim], footer: String) -> Page {
         sections.push(by_set("Speed and repairs", sets, |set| speed(&set.scene()).blocks));
     }
     if !speedups.is_empty() {
-        let blocks = vec![Block::Figure(speedup_figure(speedups)), Block::Table(speedup_table(speedups))];
-        sections.push(Section { heading: "Speedup by shape".into(), blocks });
+        sections.push(speedups::section(speedups));
     }
     if !specimens.is_empty() {
         let blocks = vec![Block::Table(specimens_table(specimens))];
         sections.push(Section { heading: "Other artificial mixtures".into(), blocks });
     }
-    let verdict = format!(
-        "Of {} claims, {} hold, {} hold with a limit, {} do not hold here and {} were not tested, in a {} run.",
-        claims.len(),
-        count(Verdict::Holds),
-        count(Verdict::Limited),
-        count(Verdict::Fails),
-        count(Verdict::Untested),
-        scale.name()
-    );
     Page {
         title: "EM and stochastic EM: the paper's evaluation".into(),
         subtitle: "Blömer, Bujna and Kuntze 2014, Section 3, on this machine".into(),
-        verdict,
+        verdict: verdict::sentence(claims, *scale),
         findings: sets.iter().map(card).collect(),
         sections,
         footer,
@@ -125,21 +119,22 @@ fn measures(scale: Scale) -> String {
          components of each start. A claim about all starts holds if it is true of all of them, and holds with a limit if \
          it is true of more than half. Γ_μ = √D·Δ and Γ_Σ = D·Δ² are the largest possible differences. Log-likelihoods \
          are equal if they differ by less than p/(2N) nats per row for p parameters and N rows, which is what fitting \
-         explains by chance, or by less than 0.001."
+         explains by chance, or by less than 0.001. {NUMBERS}"
     )
 }
 
-fn card(set: &Evaluated) -> mixtura_report::Finding {
+fn card(set: &Evaluated) -> Finding {
     let outcomes = &set.summary.outcomes;
-    let (starts, runs) = (outcomes.starts, outcomes.runs);
-    mixtura_report::Finding {
-        value: format!("{} / {} / {}", starts.better, starts.equal, starts.worse),
+    let runs = outcomes.runs;
+    Finding {
+        name: set.set.title.into(),
+        value: in_words(&outcomes.starts),
         label: format!(
-            "{}: SEM's median run better / equal / worse, by start; of {} runs {} ended equal and {} worse; SEM {:.2} \
+            "starts, by SEM's median run compared with EM; of {} runs {} ended equal, {} better and {} worse; SEM {:.2} \
              times as fast",
-            set.set.title,
             runs.total(),
             runs.equal,
+            runs.better,
             runs.worse,
             set.summary.time.speedup
         ),
@@ -182,7 +177,7 @@ fn claims_table(claims: &[Claim]) -> Table {
         [] => {}
         [one] => rows.push(row(one)),
         [..] => {
-            let others = format!("{} other claims", left_out.len());
+            let others = format!("{} other tests of claims", left_out.len());
             let because = "their data was not part of this run";
             let cells = [others.as_str(), "", "", "", Verdict::Untested.words(), because];
             rows.push(cells.map(String::from).to_vec());
@@ -191,69 +186,9 @@ fn claims_table(claims: &[Claim]) -> Table {
     tones.resize(rows.len(), Tone::Neutral);
     Table {
         caption: "Every claim of the paper's evaluation, and the conclusion here".into(),
-        heading: ["claim", "about", "paper", "here", "conclusion", "because"].map(Into::into).into(),
+        heading: ["claim", "about", "paper", "here", "conclusion", "remark"].map(Into::into).into(),
         rows,
         verdicts: Some(Verdicts { column: 4, tones }),
-    }
-}
-
-/// EM ÷ SEM against the number of columns, for several numbers of components.
-fn speedup_figure(speedups: &[Speedup]) -> Figure {
-    let mut components: Vec<usize> = speedups.iter().map(|speedup| speedup.plan.n_components).collect();
-    components.sort_unstable();
-    components.dedup();
-    let series = |(colour, &k): (usize, &usize)| {
-        let of_k = || speedups.iter().filter(move |speedup| speedup.plan.n_components == k);
-        let x = || of_k().map(|speedup| speedup.plan.n_columns as f64).collect::<Vec<f64>>();
-        let each = |of: fn(&Speedup) -> f64| of_k().map(of).collect::<Vec<f64>>();
-        let marks = vec![
-            Mark::band(
-                "quartiles",
-                x(),
-                each(|speedup| speedup.timing.speedup.lower_quartile),
-                each(|speedup| speedup.timing.speedup.upper_quartile),
-            ),
-            Mark::line("median", x(), each(|speedup| speedup.timing.speedup.median)),
-        ];
-        Series::new(&format!("K = {k}"), colour, marks)
-    };
-    let mut drawn: Vec<Series> = components.iter().enumerate().map(series).collect();
-    drawn.push(
-        Series::new("the paper's count", 6, vec![Mark::level("operations as the paper counts them: 2", 2.0)]).dashed(),
-    );
-    Figure::new(
-        "speedup",
-        "Time of a round of EM divided by that of SEM, full covariances",
-        Axis::log("columns, D"),
-        Axis::linear("EM ÷ SEM").from_zero(),
-        drawn,
-    )
-}
-
-fn speedup_table(speedups: &[Speedup]) -> Table {
-    let row = |speedup: &Speedup| {
-        let SpeedupPlan { n_columns, n_components, n_rows } = speedup.plan;
-        vec![
-            n_columns.to_string(),
-            n_components.to_string(),
-            n_rows.to_string(),
-            format!("{:.2}", 1e3 * speedup.timing.em_seconds),
-            format!("{:.2}", 1e3 * speedup.timing.sem_seconds),
-            format!("{:.2}", speedup.timing.speedup.median),
-            "2".into(),
-            format!("{:.2}", speedup.operations()),
-        ]
-    };
-    Table {
-        caption:
-            "Rounds of both algorithms timed in turn; EM ÷ SEM as measured, as the paper counts multiplications, and \
-                  as the kernels' multiply-adds are counted"
-                .into(),
-        heading: ["D", "K", "N", "EM, ms", "SEM, ms", "EM ÷ SEM", "paper's count", "kernels' count"]
-            .map(Into::into)
-            .into(),
-        rows: speedups.iter().map(row).collect(),
-        ..Table::default()
     }
 }
 
@@ -326,7 +261,7 @@ mod tests {
         let claims = claims(&Evaluation::default());
         let table = claims_table(&claims);
         assert_eq!(table.rows.len(), 1);
-        assert_eq!(table.rows[0][0], format!("{} other claims", claims.len()));
+        assert_eq!(table.rows[0][0], format!("{} other tests of claims", claims.len()));
         assert_eq!(table.verdicts.unwrap().tones.len(), 1);
     }
 }
