@@ -118,8 +118,9 @@ fn measures(scale: Scale) -> String {
          start the largest over rounds and components of the median over runs. Bounds are the largest over rounds and \
          components of each start. A claim about all starts holds if it is true of all of them, and holds with a limit if \
          it is true of more than half. Γ_μ = √D·Δ and Γ_Σ = D·Δ² are the largest possible differences. Log-likelihoods \
-         are equal if they differ by less than p/(2N) nats per row for p parameters and N rows, which is what fitting \
-         explains by chance, or by less than 0.001. {NUMBERS}"
+         count as equal if they differ by at most p/(2N) nats per row for p parameters and N rows, and at most 0.001 if \
+         that is more. This is a convention: p/2 is by how much a fitted model's log-likelihood exceeds the true one's on \
+         average. {NUMBERS}"
     )
 }
 
