@@ -254,6 +254,10 @@ def same_draws(entries):
     return {"mixtura-sem": {"same_bits_as_double": models[0] == models[1]}}
 
 
+# The difference of two single runs, one round apart, is mostly noise.
+ONE_ROUND = "only one round fits into the budget"
+
+
 def result(entry, shape, checks):
     """The recorded results of a contestant on a shape."""
     kept = {"title": entry.contestant.title, "algorithm": entry.contestant.algorithm}
@@ -261,6 +265,8 @@ def result(entry, shape, checks):
         kept["version"] = entry.version
     if not entry.skipped and entry.seconds_per_round() <= 0:
         entry.skipped = "its long run was no slower than its short run: too little work to time"
+    if not entry.skipped and entry.long - entry.short < 2 and len(entry.times["long"]) < 2:
+        entry.skipped = ONE_ROUND
     if entry.skipped:
         return {**kept, "skipped": entry.skipped}
     seconds = entry.seconds_per_round()

@@ -195,7 +195,7 @@ def vectors_of(results):
 def target_table(wanted, shapes, again, vectors):
     """Targets and results. Some targets differ between machines with and without AVX-512.
 
-    What the run itself did not measure is taken from a run with more time.
+    Comparisons with other programs are taken from a run with more time if there is one.
     """
     header = ["target → reached"] + [shapes[name]["title"] if name in shapes else name for name in wanted["shapes"]]
     rows = []
@@ -205,7 +205,9 @@ def target_table(wanted, shapes, again, vectors):
             bounds = bounds[vectors]
         cells = []
         for name, least in zip(wanted["shapes"], bounds):
-            value = reached(target, shapes.get(name)) or reached(target, again.get(name))
+            is_peer = target.get("slow") not in (None, "mixtura-em")
+            places = (again, shapes) if is_peer else (shapes, again)
+            value = reached(target, places[0].get(name)) or reached(target, places[1].get(name))
             mark = "" if value is None or least is None else " ✓" if value >= least else " ✗"
             text = "–" if value is None else f"{value:.3g} {target['unit']}".strip()
             cells.append(f"{'–' if least is None else least} → {text}{mark}")
