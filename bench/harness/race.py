@@ -10,9 +10,8 @@ import sys
 import numpy as np
 
 import panel
+from panel import REACHED
 
-# A run has reached the best known likelihood if it is at most this far below, in nats per row.
-REACHED = 1e-3
 # A set has many rows if there are at least so many for each free parameter.
 MANY = 50
 HUGE = 10_000_000

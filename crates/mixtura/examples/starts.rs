@@ -14,6 +14,7 @@
 //! - `one`: EM from one k-means++ start.
 //! - `ten`: EM from ten k-means++ starts on all rows, of which the best is kept.
 //! - `race`: the defaults, by which starts race and the winner is fitted with `auto`.
+//! - `race-random`: the same with the paper's random starts instead of k-means++.
 //!
 //! All stop at a change of 1e-6 nats per row, or after 3000 rounds. Only the fit is timed: the rows are in memory. Rounds
 //! are also given in units of passes over all rows (`full_rounds`): a round on a sample of n of the N rows counts n/N.
@@ -116,6 +117,7 @@ impl Data {
             "leap" => (Start::KmeansPlusPlus, em.restarts(1).accelerate(true)),
             "ten" => (Start::KmeansPlusPlus, em.restarts(10).race(false)),
             "race" => (Start::KmeansPlusPlus, defaults),
+            "race-random" => (Start::Random, defaults),
             _ => return Err(format!("unknown way: {name}").into()),
         })
     }
