@@ -80,11 +80,12 @@ fn at_most(
         } else {
             ""
         };
+        let when = match range(rounds.minimum, rounds.maximum) {
+            one if rounds.minimum == rounds.maximum => format!("round {one}"),
+            several => format!("rounds {several} (median {:.0})", rounds.median),
+        };
         because = format!(
-            "{data}The paper shows selected starts; where its value is exceeded, the largest difference is in round {} \
-             (median {:.0}).",
-            range(rounds.minimum, rounds.maximum),
-            rounds.median
+            "{data}The paper shows selected starts; where its value is exceeded, the largest difference is in {when}."
         );
     }
     Claim {
