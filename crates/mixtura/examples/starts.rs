@@ -12,6 +12,7 @@
 //!
 //! - `truth`: EM from the mixture that the rows were drawn from; generated rows only.
 //! - `one`: EM from one k-means++ start.
+//! - `accelerated`: the same with extrapolated steps.
 //! - `ten`: EM from ten k-means++ starts on all rows, of which the best is kept.
 //! - `race`: the defaults, by which starts race and the winner is fitted with `auto`.
 //! - `race-random`: the same with the paper's random starts instead of k-means++.
@@ -115,6 +116,7 @@ impl Data {
             }
             "one" => (Start::KmeansPlusPlus, em.restarts(1)),
             "leap" => (Start::KmeansPlusPlus, em.restarts(1).accelerate(true)),
+            "accelerated" => (Start::KmeansPlusPlus, em.restarts(1).accelerate(true)),
             "ten" => (Start::KmeansPlusPlus, em.restarts(10).race(false)),
             "race" => (Start::KmeansPlusPlus, defaults),
             "race-random" => (Start::Random, defaults),

@@ -22,8 +22,8 @@ use crate::random::Address;
 use crate::sweep::Engine;
 use crate::{Error, Mixture};
 
-/// Steps are extrapolated if less than this is left to gain, in nats per row. On the panel of `docs/race-panel.md` with
-/// 5,000 rows, EM ends at the same maxima with a tenth of it, but at others with ten times as much.
+/// Steps are extrapolated if less than this is left to gain, in nats per row. From 120 starts on artificial sets of 5,000
+/// rows, 1 fit ended more than 5e-4 nats per row lower than EM and 5 higher, after half of its rounds.
 const NEAR: f64 = 1e-3;
 /// Factor by which the maximum step length grows and shrinks.
 const GROWTH: f64 = 4.0;

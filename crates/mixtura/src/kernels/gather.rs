@@ -1,8 +1,8 @@
 //! Puts rows from anywhere side by side: number by number, or by way of a copy in which the numbers of each row are
 //! consecutive.
 //!
-//! Both steps of the latter transpose squares in registers, which takes less time than moving numbers one by one. The copy has eight
-//! numbers of one row and eight of the next in each `Lanes`, so that no vector crosses a cache line.
+//! Both steps of the latter transpose squares in registers, which takes less time for many columns or components. The
+//! copy has eight numbers of one row and eight of the next in each `Lanes`, so that no vector crosses a cache line.
 
 use super::vector::{TwoFours, Vector};
 use super::{Arithmetic, Kernel, LANES, Lanes};

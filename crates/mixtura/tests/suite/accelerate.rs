@@ -108,6 +108,6 @@ fn accelerated_em_needs_fewer_passes_for_the_same_likelihood() {
         let more = fit_rows(&rows, 4, &start, &rounds(1)).unwrap();
         assert!((more.mean_ln_likelihood - accelerated.mean_ln_likelihood).abs() < 1e-8);
     }
-    // Steps are extrapolated only once little is left to gain.
-    assert!(3 * n_accelerated < 2 * n_plain, "{n_accelerated} and {n_plain} passes");
+    // Half of the passes, but for what it costs to extrapolate only near a maximum.
+    assert!(100 * n_accelerated < 51 * n_plain, "{n_accelerated} and {n_plain} passes");
 }
