@@ -115,7 +115,6 @@ impl Data {
                 (Start::Model(truth), em.restarts(1))
             }
             "one" => (Start::KmeansPlusPlus, em.restarts(1)),
-            "leap" => (Start::KmeansPlusPlus, em.restarts(1).accelerate(true)),
             "accelerated" => (Start::KmeansPlusPlus, em.restarts(1).accelerate(true)),
             "ten" => (Start::KmeansPlusPlus, em.restarts(10).race(false)),
             "race" => (Start::KmeansPlusPlus, defaults),
